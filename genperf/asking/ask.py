@@ -332,13 +332,13 @@ def _drawn(
     interval: float,
     floor: float,
 ) -> Curve:
-    """Return the curve from the smallest count to the configuration's, as throughputs where samples are known."""
+    """Return the curve up to the configuration, as throughputs where `samples`, of a step at each count, are known."""
     steps = curve.steps
     # But for rounding, up to the configuration or the largest run.
     places = np.flatnonzero(steps.counts <= max(growth.target.count, steps.largest) * 1.0001)
     forecast = curve.forecast.at(places)
-    value, (lower, upper) = forecast.central(), forecast.band(interval, "prediction", floor)
-    middle, lower, upper = value, np.minimum(lower, value), np.maximum(upper, value)
+    middle, (lower, upper) = forecast.central(), forecast.band(interval, "prediction", floor)
+    lower, upper = np.minimum(lower, middle), np.maximum(upper, middle)
     if samples is not None:
         # The longest time is the smallest throughput.
         middle, lower, upper = (samples[places] / end for end in (middle, upper, lower))

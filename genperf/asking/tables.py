@@ -404,8 +404,7 @@ def _no_level(name: str, text: str, evidence: TableColumn) -> TableError:
         return TableError(f"{name} is a count above zero, and not {text}", hint=f"--at {name}={largest:g}")
     # A count is no misspelling of another one.
     alike = [] if evidence.numeric else difflib.get_close_matches(text, levels, SERIES_MAX_LEVELS, 0.4)
-    near = alike or levels[:SERIES_MAX_LEVELS]
-    return TableError(f"no run has {name}={text}", hint=f"one of {', '.join(near)}")
+    return TableError(f"no run has {name}={text}", hint=f"one of {', '.join(alike or levels[:SERIES_MAX_LEVELS])}")
 
 
 class _Series(Struct, frozen=True, eq=False):

@@ -49,7 +49,7 @@ def derived_columns(
     interval: float = 0.9,
     training: Mapping[str, float] | None = None,
 ) -> dict[str, Array]:
-    """Return the formulas that `shows` names, over a prediction: of each its value, `NAME_lower` and `NAME_upper`."""
+    """Return new columns beside a prediction, from `shows`, name → formula: NAME, `NAME_lower` and `NAME_upper`."""
     factors = {f.name for f in result.schema.factors}
     inputs = {name for text in result.schema.derived.values() for name in parse(text).names}
     cells = {name: values for name, values in predicted.items() if name in factors | inputs}
@@ -208,7 +208,7 @@ def growth_of(
     smallest, start, target = (_stage(curve, place, amounts) for place in (0, start_place, target_place))
     gain, marginal, chance, peak = None, None, 0.0, None
     if samples is not None and machines[target_place] > machines[start_place]:
-        gain, marginal, chance = _marginal(curve, (start_place, target_place), machines, samples)
+        gain, marginal, chance = _marginal(curve, start_place, target_place, machines, samples)
         # Where the series departs from what is known of series, it pays with a probability of one half.
         departing = departs(np.log2(counts[target_place] / curve.steps.largest))
         chance = (1.0 - departing) * chance + 0.5 * departing
@@ -244,22 +244,23 @@ def _stage(curve: Scaling, place: int, follow: Mapping[str, Array]) -> Stage:
 
 
 def _marginal(
-    curve: Scaling, places: Sequence[int], machines: Array, samples: Array
+    curve: Scaling, start: int, target: int, machines: Array, samples: Array
 ) -> tuple[Interval, Interval, float]:
     """Return the gain in throughput, the cost of a further sample over that at the start, and the chance that it pays.
 
-    cost = (m₂ - m₁)/(r₂ - r₁) · r₁/m₁ = (m₂/m₁ - 1)/(r₂/r₁ - 1),   infinite where r₂ ≤ r₁
+    Machines m and samples of a step s are at each count of the curve; the start is 1, the target 2, and t are seconds:
+
+        gain r₂/r₁ = (s₂/s₁)/(t₂/t₁),   cost (m₂ - m₁)/(r₂ - r₁) · r₁/m₁ = (m₂/m₁ - 1)/(gain - 1), or ∞ where gain ≤ 1
     """
-    base, last = places
     times = curve.curve[curve.quantity.name].to_numpy(float)
-    grown, work = machines[last] / machines[base] - 1.0, float(samples[last] / samples[base])
-    pair = curve.curves.ratios(last, base)
-    # The throughput r₂/r₁ is the work over the ratio of the times.
-    shortest, longest = (float(end[0]) for end in np.exp(pair.quantiles(ends_of(curve.interval))))
-    gains = [work * times[base] / times[last], work / longest, work / shortest]
-    costs = [grown / (gain - 1.0) if gain > 1.0 else float("inf") for gain in gains]
+    more_machines, more_work = machines[target] / machines[start] - 1.0, float(samples[target] / samples[start])
+    # ln t₂/t₁ of each draw: one column, of this pair of counts.
+    log_ratios = curve.curves.ratios(target, start)
+    shortest, longest = (float(end[0]) for end in np.exp(log_ratios.quantiles(ends_of(curve.interval))))
+    gains = [more_work * times[start] / times[target], more_work / longest, more_work / shortest]
+    costs = [more_machines / (gain - 1.0) if gain > 1.0 else float("inf") for gain in gains]
     gain, cost = (Interval(values[0], min(values), max(values)) for values in (gains, costs))
-    # It pays below the ratio of times at which a further sample costs `MOST_MARGINAL_COST` times one at the start.
-    paying = np.log(work / (1.0 + grown / MOST_MARGINAL_COST))
-    chances = normal_probabilities((paying - pair.mean) / np.maximum(pair.deviation, 1e-300))
-    return gain, cost, float((pair.weights @ chances)[0])
+    # cost < MOST_MARGINAL_COST, solved for ln t₂/t₁.
+    paying = np.log(more_work / (1.0 + more_machines / MOST_MARGINAL_COST))
+    chances = normal_probabilities((paying - log_ratios.mean) / np.maximum(log_ratios.deviation, 1e-300))
+    return gain, cost, float((log_ratios.weights @ chances)[0])

@@ -97,19 +97,21 @@ def steps_along_workers(
     step = work or result.panel.step
     kind_assumed = kind is None and step.known == "assumed"
     kind = "weak" if kind_assumed else kind
-    requested_count = [float(at[factor.name])] if factor.name in at else []
-    counts = _counts_between(factor, upto, np.append(np.unique(result.panel.measured[factor.name]), requested_count))
+    requested = float(at[factor.name]) if factor.name in at else None
+    shown = np.unique(result.panel.measured[factor.name])
+    counts = _counts_between(factor, upto, shown if requested is None else np.append(shown, requested))
     panel = result.panel.scaled_along(factor)
     # A batch without a machine is that of the smallest one.
     machine_parts = {part_given(panel, name) for name in at}
     names_place = not machine_parts.isdisjoint(PLACES) or {"batch", "global_batch"} <= machine_parts
-    smallest = at if requested_count or names_place else {**at, factor.name: counts[0]}
+    smallest = at if requested is not None or names_place else {**at, factor.name: counts[0]}
     start = {name: cells[0] for name, cells in result.query(smallest).columns.items()}
     columns = at_scale(panel, factor, counts, start, kind or (None if schema.target.work else schema.scaling))
     # The runs with these levels; of all without such.
     runs = panel.runs_like({name: values[0] for name, values in columns.items()})
     measured = [float(run[factor.name]) for run in runs] or [factor.lower, factor.upper]
-    possible = counts >= min([min(measured), *(requested_count or counts[-1:])])
+    # From the first of these runs on, or a requested count below it; above `upto`, the last count alone.
+    possible = counts >= min(min(measured), counts[-1] if requested is None else requested)
     # Of a transformer, those that its split divides; all of them where it divides none.
     if (divided := possible & divisible(result.panel, columns)).any():
         possible = divided

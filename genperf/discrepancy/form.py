@@ -59,8 +59,7 @@ def features(places: Array) -> Array:
     if len(places) <= MOST_ROWS:
         # Exact, and whatever the order of levels; the small diagonal makes it positive definite.
         return np.asarray(np.linalg.cholesky(covariance(places) + 1e-8 * np.eye(len(places))), float)
-    rng = np.random.default_rng(0)
-    directions = rng.standard_normal((places.shape[1], FEATURES // 2))
+    directions = np.random.default_rng(0).standard_normal((places.shape[1], FEATURES // 2))
     angles = places @ directions
     return np.asarray(np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(FEATURES // 2))
 

@@ -81,15 +81,19 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
         """
         columns, notes = self._columns([p for p in self.table.phases if p in family.phases])
         while True:
-            measured = [column.phase for column in columns]
-            written_expressions = family.expressions(self.table.panel, measured)
-            expressions = held_at(written_expressions, self.options.fix)
+            measured_phases = [column.phase for column in columns]
+            expressions = held_at(family.expressions(self.table.panel, measured_phases), self.options.fix)
             for column in columns:
                 expressions = self._with_best_law(column, family.phases[column.phase], expressions)
-            fitted = [self._part(column, of_phase(expressions[0], family.phases[column.phase])) for column in columns]
-            reasons = {column: why for column, why in zip(columns, fitted, strict=True) if isinstance(why, str)}
+            fits, reasons = list[FittedPhase](), dict[PhaseTimes, str]()
+            for column in columns:
+                fit_or_reason = self._part(column, of_phase(expressions[0], family.phases[column.phase]))
+                if isinstance(fit_or_reason, str):
+                    reasons[column] = fit_or_reason
+                else:
+                    fits.append(fit_or_reason)
             if not reasons:
-                return expressions, [phase for phase in fitted if isinstance(phase, FittedPhase)], notes
+                return expressions, fits, notes
             # The terms of a phase depend on the other measured phases, so fit again without those left out.
             for column, reason in reasons.items():
                 text = f"column '{column.name}' is left out, and {column.phase} fitted to the total: {reason}"
@@ -154,8 +158,7 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
         solution = solve(problem, options.solver, self.seed)
         # For the same reason, what changes a prediction is then seen relative to the mean time.
         judged = replace(problem, measured=np.full(len(rows), problem.measured.mean())) if has_zeros else problem
-        nothing_held = np.zeros(count, bool)
-        undetermined = unidentified(judged, law, solution.constants, nothing_held)
+        undetermined = unidentified(judged, law, solution.constants, held=np.zeros(count, bool))
         return FittedPhase(column, law, rows, problem, solution, remark, undetermined)
 
     def _strength(self, law: Expression, medians: Table) -> float:

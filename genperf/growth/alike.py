@@ -172,9 +172,8 @@ def shown_by_donors(
     for change, (middle, spread) in zip(CHANGES, predicted, strict=True):
         # r·l, where r is zero but for a way that goes with the time.
         size_power = TIME_POWER if change.sized else 0.0
-        donor_sizes, series_sizes = (
-            size_power * (np.log(start) - np.log(donor_start).mean()) for start in (donor_start, series_start)
-        )
+        donor_sizes = size_power * (np.log(donor_start) - np.log(donor_start).mean())
+        series_sizes = size_power * (np.log(series_start) - np.log(donor_start).mean())
         values = change.of(donor_start, donor_last)
         process = DonorProcess(among_donors, values, middle, spread, donor_sizes)
         mean, sd = process.held_out(block)

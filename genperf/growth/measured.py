@@ -159,8 +159,7 @@ def repeat_noise(table: Table) -> tuple[float, Array]:
 
     d is from the configuration's median, and s the robust standard deviation of these; 3 is `CLIPPED_DEVIATIONS`.
     """
-    medians = table.medians().measured
-    away = np.log(table.measured / medians[table.configuration])
+    away = np.log(table.measured / table.medians().measured[table.configuration])
     repeats = np.bincount(table.configuration)
     freedom = len(table) - len(repeats)
     several = repeats[table.configuration] > 1

@@ -132,18 +132,17 @@ def network_of(hints: Mapping[str, str]) -> Network | None:
         raise _refused(hints, LATENCY, "latency", "20us")
     if MESSAGE in hints and PARAMETERS in hints:
         raise FitError(f"'{MESSAGE}' and '{PARAMETERS}' are both hinted", hint="give one of them")
-    for name, bytes_of_one in ((MESSAGE, 1.0), (PARAMETERS, GRADIENT_BYTES)):
-        if name in hints:
-            count, network = amount(hints[name]), attempted(network_named, hints[name])
-            if name == PARAMETERS and isinstance(network, TrainedNetwork) and network.published:
-                # `llama3-8b` has the parameters that are published of it.
-                count = network.parameters
-            if count is not None and not 0.0 < count < math.inf:
-                raise _refused(hints, name, f"number of {name}", "100M")
-            # A text that is no number is a column's name.
-            message = hints[name] if count is None else count
-            return Network(speed, latency, message, bytes_of_one)
-    return Network(speed, latency)
+    name = MESSAGE if MESSAGE in hints else PARAMETERS
+    if name not in hints:
+        return Network(speed, latency)
+    count, network = amount(hints[name]), attempted(network_named, hints[name])
+    if name == PARAMETERS and isinstance(network, TrainedNetwork) and network.published:
+        # `llama3-8b` has the parameters that are published of it.
+        count = network.parameters
+    if count is not None and not 0.0 < count < math.inf:
+        raise _refused(hints, name, f"number of {name}", "100M")
+    column_or_count = hints[name] if count is None else count
+    return Network(speed, latency, column_or_count, GRADIENT_BYTES if name == PARAMETERS else 1.0)
 
 
 def _refused(hints: Mapping[str, str], name: str, meaning: str, example: str) -> FitError:

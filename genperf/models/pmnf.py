@@ -62,11 +62,11 @@ Terms = Sequence[Sequence[tuple[Factor, Exponents]]]
 
 
 def _one(factors: Sequence[Factor]) -> Iterator[Terms]:
-    """Yield the hypotheses for a single factor."""
+    """Yield the hypotheses for a single factor: a block alone, and one of `FIRST` beside one of `SECOND`."""
     (x,) = factors
     yield from ([[(x, block)]] for block in _usable(GROWING + SHRINKING, x))
     pairs = product(_usable(FIRST, x), _usable(SECOND, x))
-    yield from ([[(x, one_block)], [(x, second)]] for one_block, second in pairs if one_block != second)
+    yield from ([[(x, first)], [(x, second)]] for first, second in pairs if first != second)
 
 
 def _several(factors: Sequence[Factor]) -> Iterator[Terms]:

@@ -122,10 +122,14 @@ class TransformerLayout:
     def __init__(self, factors: Panel) -> None:
         self.factors = factors
         switches = {name: _indicator(factors, words, number) for name, (words, number) in SWITCHES.items()}
-        if factors.named("offload") is None and (zero := factors.named("zero")) is not None:
-            # A word of ZeRO may mean an offloaded optimizer as well.
-            offloading = {level: 1.0 for level in zero.levels if _word(level) in words_of("switches.offloading")}
-            switches["offloaded"] = _of_levels(zero, offloading)
+        zero = factors.named("zero")
+        if zero is not None and factors.named("offload") is None:
+            # A word of ZeRO may mean an offloaded optimizer as well: `ZeRO-Offload`.
+            words_of_both = words_of("switches.offloading")
+            switches["offloaded"] = _of_levels(
+                zero, {word: 1.0 for word in zero.levels if _word(word) in words_of_both}
+            )
+        #: The switches that the table has a column of, as formulas over it.
         self.switches: Mapping[str, Node] = {name: node for name, node in switches.items() if node is not None}
 
     def expression(

@@ -68,17 +68,18 @@ def user_expression(
 
 
 def _with_factors(text: str, panel: Panel) -> Node:
-    """Parse the text and replace the field's names of factors by their columns."""
+    """Parse a formula, and put columns in the place of the field's names; other names are constants, or refused."""
     columns = [f.name for f in panel.factors]
     node = parse(text, None, [f.name for f in panel.factors if not f.numeric], value="number").node
-    canonical = {alias: name for name, aliases in ALIASES.items() for alias in (*aliases, name)}
+    canonical_of_alias = {alias: name for name, aliases in ALIASES.items() for alias in (*aliases, name)}
     by_name: dict[str, Node] = {}
     for name in (name for name in ordered_names(node) if name not in columns):
-        column = panel.node(canonical[name]) if name in canonical else None
+        column = panel.node(canonical_of_alias[name]) if name in canonical_of_alias else None
         if column is not None:
             by_name[name] = column
-        elif name in canonical:
+        elif name in canonical_of_alias:
             _refuse(text, name, "is a factor, and the table has no such column", did_you_mean(name, columns))
+        # A name of three letters is a constant's rather than a misspelt column's.
         elif len(name) > 3 and misspelt(name, columns):
             _refuse(text, name, "is not a column", f"{did_you_mean(name, columns)} a constant needs another name")
     return substitute(node, by_name)

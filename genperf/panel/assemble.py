@@ -327,11 +327,11 @@ def _add_target(measurement: Measurement, roles: Roles, columns: Columns, mappin
         raise TableError("a work formula goes with a throughput", hint="--throughput COL --work FORMULA")
     if measurement.kind == "throughput" and (TIME in dict(roles.named) or TIME in columns.derived):
         raise TableError("the time made from a throughput is named 'time'", hint="name the other column otherwise")
-    # What was summarised was read as a plain number.
-    in_seconds = measurement.kind == "time" and not measurement.converted and columns.source.counts is None
+    # Cells may be `2 min`, but in a large table, which was summarised (`counts`) from plain numbers.
+    may_have_units = measurement.kind == "time" and not measurement.converted and columns.source.counts is None
     name = measurement.kind if measurement.kind != "quantity" else column
-    seconds = measurement.in_target_unit(columns.number(column, durations=in_seconds))
-    columns.reject(column, faults_of(seconds, positive=name))
+    measured = measurement.in_target_unit(columns.number(column, durations=may_have_units))
+    columns.reject(column, faults_of(measured, positive=name))
     if measurement.kind != "throughput":
         return ""
     if not work:
@@ -341,9 +341,9 @@ def _add_target(measurement: Measurement, roles: Roles, columns: Columns, mappin
     faults = faults_of(np.where(columns.usable([TIME]), values, np.nan), positive=TIME)
     for factor in formula.names - columns.texts:
         # The user wrote this column, and no column of times.
-        below = {row for row in faults if columns.number(factor)[row] <= 0.0}
-        columns.reject(factor, dict.fromkeys(below, f"is not above zero, and the work of a step is {work}"))
-        faults = {row: why for row, why in faults.items() if row not in below}
+        without_work = {row for row in faults if columns.number(factor)[row] <= 0.0}
+        columns.reject(factor, dict.fromkeys(without_work, f"is not above zero, and the work of a step is {work}"))
+        faults = {row: why for row, why in faults.items() if row not in without_work}
     columns.reject(TIME, faults)
     return work
 

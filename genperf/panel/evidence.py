@@ -228,11 +228,12 @@ def alone(columns: Texts) -> bool:
 
 
 def sparse(columns: Texts, counts: Array) -> bool:
-    """Tell whether the series of some kinds have too few counts each, though the table has enough of them."""
-    series, scales = numbered([*columns.values()]), np.unique(counts, return_inverse=True)[1]
-    # How many different counts each series has.
-    counts_of_series = np.bincount(np.unique(np.stack([series, scales]), axis=1)[0])
-    least = min(READING_LEAST_COUNTS, len(np.unique(scales)))
+    """Tell whether most rows are in series of too few different counts, though the table has enough of them."""
+    series, (different_counts, place) = numbered([*columns.values()]), np.unique(counts, return_inverse=True)
+    # One pair for each different count of a series.
+    series_of_pairs, _ = np.unique(np.stack([series, place]), axis=1)
+    counts_of_series = np.bincount(series_of_pairs)
+    least = min(READING_LEAST_COUNTS, len(different_counts))
     return least > 1 and float(np.median(counts_of_series[series])) < least
 
 
@@ -271,13 +272,17 @@ def consequences(
 
 
 def _expanded(consequence: Consequence, matched: Mapping[str, Consequence]) -> Consequence:
-    """Return a consequence by what follows from nothing: efficiency = speed-up / n = c / (time · n)."""
-    factors: dict[str, int] = {}
-    for name, power in consequence.factors.items():
-        inner = _expanded(matched[name], matched).factors if name in matched else {name: 1}
-        factors = {n: factors.get(n, 0) + power * inner.get(n, 0) for n in {**factors, **inner}}
+    """Return a consequence in which what is `matched` itself stands by the powers of what it follows from.
+
+    Efficiency = speed-up¹·n⁻¹ and speed-up = c·time⁻¹ give efficiency = c·time⁻¹·n⁻¹.
+    """
+    powers: dict[str, int] = {}
+    for column, power in consequence.factors.items():
+        origins = _expanded(matched[column], matched).factors if column in matched else {column: 1}
+        for origin, inner_power in origins.items():
+            powers[origin] = powers.get(origin, 0) + power * inner_power
     # What cancels within the rounding is kept as it was found.
-    return Consequence({name: power for name, power in factors.items() if power} or consequence.factors)
+    return Consequence({column: power for column, power in powers.items() if power} or consequence.factors)
 
 
 def _proportional_to(target: Array, others: Mapping[str, Array], series: Index, least: float) -> Consequence | None:

@@ -265,9 +265,10 @@ class Machine(Struct, frozen=True, dict=True):
     def solved(
         self, base: Parts, given: Parts, size: Any = None, growth: Growth | Mask | None = None
     ) -> dict[str, Array]:
-        """Return every part of machines, from those `given` of them and configurations that show the others.
+        """Return every part of machines by its name: `given` ones, what follows from these, else as in the `base`.
 
-        The `growth` of the work is that of the runs where it is not given; or whether it grows in each configuration.
+        A full node has `size` devices, by default as in the runs; for `growth` see `_divide_work`. The parts of one
+        machine on 8 nodes, {"workers": [64.0], "nodes": [8.0]}, with {"nodes": [4.0]} are 32 workers on 4 nodes.
         """
         out = {**base, **given}
         if not out:

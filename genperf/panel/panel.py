@@ -447,8 +447,8 @@ class Panel(Struct, frozen=True, dict=True):
         name that stands for none of these is returned as it is.
         """
         column, meaning, names = self.column(name), meant_by(name), [*(f.name for f in self.factors), *self.group]
-        is_column = column != name or column in {*names, *self.derived}
-        if is_column or any(column in read for read in self.inputs.values()):
+        read_by_formulas = frozenset().union(*self.inputs.values())
+        if column != name or column in {*names, *self.derived, *read_by_formulas}:
             return column
         if meaning in PARTS:
             return meaning if self.machine.means(meaning) else column

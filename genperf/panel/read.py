@@ -35,9 +35,10 @@ def legend_of(
     mapping: Mapping[str, str] | None = None,
     kept: Collection[str] | None = None,
 ) -> Legend:
-    """Return the legend of a table whose names were taken apart, with columns that are derived and what is mapped.
+    """Return what a question may name of a table: its columns with their levels, `derived` ones, and names for them.
 
-    A model keeps the cells of the `kept` columns, of names and of what never changes.
+    `mapping` is canonical name → column. A model keeps the levels of the `kept` columns alone, beside those of names
+    that were taken apart (`8xA100`) and of columns with one value; None keeps all.
     """
     columns = {name: _of_cells(labels(cells).tolist()) for name, cells in source.columns.items()}
     columns |= {name: NamedColumn(numeric=True) for name in derived if name not in columns}
@@ -45,9 +46,10 @@ def legend_of(
         # Rows may have been left out since its names were taken apart.
         columns[name] = replace(columns[name], levels=tuple(sorted({*columns[name].levels, *taken.values})))
     if kept is not None:
-        shown = {*kept, *source.names}
-        left_out = [name for name, column in columns.items() if name not in shown and column.distinct > 1]
-        columns |= {name: replace(columns[name], levels=()) for name in left_out}
+        for name in columns.keys() - {*kept, *source.names}:
+            if columns[name].distinct > 1:
+                columns[name] = replace(columns[name], levels=())
+    # Word beside a number → its column; the rest of a name has no word.
     names = {column: {**taken.columns, "": taken.kind_column} for column, taken in source.names.items()}
     mapped = {canonical: column for canonical, column in (mapping or {}).items() if column in columns}
     aliases = {**source.aliases, **mapped}

@@ -116,8 +116,7 @@ def ticks_between(lowest: float, highest: float) -> list[float]:
     powers = [2.0**k for k in range(lowest_power, last + 1)]
     if len(powers) < 2:
         return sorted({lowest, *powers, highest})
-    every = math.ceil(len(powers) / MAX_TICKS)
-    return powers[::every]
+    return powers[:: math.ceil(len(powers) / MAX_TICKS)]
 
 
 def plain_numbers(ax: Axes, across: bool = False) -> None:

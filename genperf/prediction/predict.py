@@ -190,6 +190,7 @@ def substituted_members(schema: Schema, members: Sequence[Member], new: Levels) 
                 node_of_factor[name] = call("where", is_new, Text(measured_level), node_of_factor[name])
         for member in members:
             step = max(1, min(count, len(member.draws) // LEAST_DRAWS_OF_A_WAY))
+            # Of so many copies in a row each has another part of the member's draws.
             draws = np.arange(number % step, len(member.draws), step)
             expression = member.expression.substituted(node_of_factor)
             substituted.append(replace(member, expression=expression, weight=member.weight / count).kept(draws))

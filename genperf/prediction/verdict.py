@@ -179,7 +179,9 @@ class Basis(Struct, frozen=True, eq=False, dict=True):
                 continue
             runs = np.unique(np.column_stack([columns[i], columns[j]]), axis=0)
             for signs in product(directions[i], directions[j]):
-                corner = Corner((i, j), signs, runs[_staircase(runs, signs)])
+                # Of the runs those that no other equals or exceeds along both; where levels have no order, all.
+                outermost = slice(None) if 0 in signs else np.sort(front_of(*(-runs * signs).T))
+                corner = Corner((i, j), signs, runs[outermost])
                 # The shortfall grows towards the corner: the worst point is at the end of each range, or a level.
                 ends = [
                     np.unique(values) if sign == 0 else [(sign * values).max() * sign]
@@ -278,23 +280,22 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
     One criterion after the other raises the grades of some rows; a row keeps the worst. `log_width` is ln(upper/lower)
     of its interval.
     """
-    schema, several, grades = basis.schema, basis.several_forms, _Grades(np.zeros(len(log_width), int))
-    together = {*basis.followers, *basis.settled}
-    # How far each row lies outside each range, borrowed runs included, and all ranges; then whether outside the runs.
+    schema, several, rows = basis.schema, basis.several_forms, len(log_width)
+    grades, together = _Grades(np.zeros(rows, int)), {*basis.followers, *basis.settled}
+    # Doublings outside the range of each factor, borrowed runs included, and outside all ranges.
     far = doublings(basis.reach, columns)
-    total = doublings_in_all(far, together, len(log_width))
-    outside = doublings_in_all(doublings(schema.factors, columns), together, len(log_width)) > 0
-    terms = {name: np.asarray(evaluate(node, columns), float) > 0.0 for name, node in basis.unmeasured.items()}
+    total = doublings_in_all(far, together, rows)
     # By what no run shows of the question, and by the cores of the one machine.
     for text in basis.unheeded:
-        grades.mark(np.ones(len(log_width), bool), 2, "unheeded", text=text)
-    if CORES in terms:
-        grades.mark(terms.pop(CORES), 1, "one_machine")
+        grades.mark(np.ones(rows, bool), 2, "unheeded", text=text)
+    appearing = {name: np.asarray(evaluate(node, columns), float) > 0.0 for name, node in basis.unmeasured.items()}
+    if CORES in appearing:
+        grades.mark(appearing.pop(CORES), 1, "one_machine")
     scales = [f for f in basis.reach if f.numeric and f.distinct != 1 and f.name not in together]
     _by_range(grades, basis, columns, far, total, [f.name for f in scales])
-    short = _by_combination(grades, basis, columns)
+    far_from_runs = _by_combination(grades, basis, columns)
     # By terms that were zero wherever something was measured.
-    for name, appears in terms.items():
+    for name, appears in appearing.items():
         if name == STEP:
             grades.mark(appears, 2, "second_node")
         else:
@@ -310,12 +311,14 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
             grades.mark(beyond, 1 if several else 2, "look_back_beaten", **beaten)
         elif error > RULES.error and not several:
             grades.mark(beyond, 2 if error > RULES.large_error else 1, "look_back", **details)
+    # By the range of the runs, without borrowed ones.
+    outside = doublings_in_all(doublings(schema.factors, columns), together, rows) > 0
     for factor in schema.factors if basis.borrowed else ():
         if factor.numeric and factor.role == "extrinsic" and factor.name not in basis.followers:
             above = outside & (columns[factor.name] > factor.upper)
             grades.mark(above, 0, "borrowed", name=factor.name, value=factor.upper)
     # By the interval.
-    beyond = outside | (short > RULES.near)
+    beyond = outside | (far_from_runs > RULES.near)
     wide = np.where(beyond, RULES.wide_beyond, RULES.wide)
     very_wide = np.where(beyond, RULES.very_wide_beyond, RULES.very_wide)
     grades.mark((log_width > wide) & (log_width <= very_wide), 1, "wide")
@@ -422,14 +425,6 @@ def positions(factor: Factor, values: AnyArray) -> Array:
     if factor.positive and factor.lower > 0:
         return np.asarray(np.log2(numbers))
     return numbers / max(factor.upper - factor.lower, abs(factor.upper), 1e-300)
-
-
-def _staircase(runs: Array, signs: tuple[int, int]) -> Integers:
-    """Return the places of the runs that no other equals or exceeds along both factors; of equal ones the first.
-
-    A sign tells which way a factor runs into the corner; it is 0 where levels have no order, and then every run stays.
-    """
-    return np.arange(len(runs)) if 0 in signs else np.sort(front_of(*(-runs * signs).T))
 
 
 def shortfalls(points: Array, corner: Corner) -> Array:

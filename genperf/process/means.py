@@ -317,35 +317,37 @@ class Mean(Struct, frozen=True, eq=False):
         """
         forms = self._forms(basis, one_at_a_time)
         fits = [form.without_traces(form.fitted(y), y) for form in forms]
-        is_used = [np.append(fit.columns > 0.0, form.deviation > 0.0) for form, fit in zip(forms, fits, strict=True)]
-        ranks = np.array([constants.sum() for constants in is_used]) + basis.levels.shape[1]
-        squares = np.array([np.sum((y - form.log_sum(fit)) ** 2) for form, fit in zip(forms, fits, strict=True)])
+        residuals = [y - form.log_sum(fit) for form, fit in zip(forms, fits, strict=True)]
+        # Of each form the columns above zero and the powers that are not held.
+        is_fitted = [np.append(fit.columns > 0.0, form.deviation > 0.0) for form, fit in zip(forms, fits, strict=True)]
+        ranks = np.array([constants.sum() for constants in is_fitted]) + basis.levels.shape[1]
+        squares = np.array([np.sum(residual**2) for residual in residuals])
         freedom = np.maximum(len(y) - ranks, LEAST_FREEDOM * len(y))
         # The form of least variance shows the sizes of the errors.
-        best = int(np.argmin(squares / freedom))
-        variance = float(squares[best] / freedom[best])
-        slopes = np.hstack([forms[best].slopes(fits[best])[:, is_used[best]], basis.levels])
-        residual, sd = y - forms[best].log_sum(fits[best]), float(np.sqrt(variance))
-        form_sd = min(deviation(residual, slopes, places), sd)
+        least = int(np.argmin(squares / freedom))
+        variance = float(squares[least] / freedom[least])
+        slopes = np.hstack([forms[least].slopes(fits[least])[:, is_fitted[least]], basis.levels])
+        form_sd = min(deviation(residuals[least], slopes, places), float(np.sqrt(variance)))
         # A quarter of the logarithm: errors of a form are no independent errors of rows.
         criterion = 0.25 * (-0.5 * squares / variance - ranks)
         # Where no row tells a sum from a product, the fit does not count.
         shares = np.ones(len(forms)) if one_at_a_time else np.exp(criterion - criterion.max())
         shares[shares < LEAST_FORM * shares.max()] = 0.0
         generator, root = np.random.default_rng([CONTENT_SEED, 4]), features(places)
-        normals = [generator.standard_normal((TERM_DRAWS, n)) for n in (len(y), root.shape[1], len(self.powers))]
-        errors = np.sqrt(max(variance - form_sd**2, 0.0)) * normals[0] + form_sd * normals[1] @ root.T
-        errors = student_widening(freedom[best]) * errors
+        counts = len(y), root.shape[1], len(self.powers)
+        of_rows, of_form, of_powers = (generator.standard_normal((TERM_DRAWS, count)) for count in counts)
+        errors = np.sqrt(max(variance - form_sd**2, 0.0)) * of_rows + form_sd * of_form @ root.T
+        errors = student_widening(freedom[least]) * errors
         form_of_draw = np.searchsorted(np.cumsum(shares / shares.sum()), (np.arange(TERM_DRAWS) + 0.5) / TERM_DRAWS)
         draws = []
-        for place, error, deviations in zip(form_of_draw.tolist(), errors, normals[2], strict=True):
+        for place, error, deviations in zip(form_of_draw.tolist(), errors, of_powers, strict=True):
             # Powers are drawn about their centres by their prior.
             centre = np.clip(forms[place].centre + forms[place].deviation * deviations, *POWER_BOUNDS)
             fit = replace(forms[place], centre=centre, variance=variance).fitted(y + error, fits[place])
             draws.append(self._with_constant(fit, forms[place]))
-        best = int(np.argmax(shares))
-        constants = replace(forms[best], variance=variance).fitted(y, fits[best])
-        return self._with_constant(constants, forms[best]), draws
+        likeliest = int(np.argmax(shares))
+        constants = replace(forms[likeliest], variance=variance).fitted(y, fits[likeliest])
+        return self._with_constant(constants, forms[likeliest]), draws
 
     def _with_constant(self, constants: Coefficients, form: SumBasis) -> Coefficients:
         """Return the constants of a form as those of the whole sum.
@@ -393,8 +395,7 @@ class Mean(Struct, frozen=True, eq=False):
         if self.kind == "sum":
             ridge[["grows" in column.ways for column in self.columns]] *= GROWING_RIDGE
         names = [names_in(column.node) for column in self.columns]
-        is_raised = np.array([[power in read for read in names] for power in unit_powers], float)
-        is_raised = is_raised.reshape(-1, len(names))
+        is_raised = np.array([power in read for power in unit_powers for read in names], float).reshape(-1, len(names))
         # The power of a count is held at first: it has functions enough.
         deviation = np.array([POWER_DEVIATION * name.startswith("p_") for name in unit_powers])
         powers = np.array(logarithms).reshape(-1, rows).T, is_raised, np.ones(len(unit_powers)), deviation
@@ -404,7 +405,7 @@ class Mean(Struct, frozen=True, eq=False):
     def expression(
         self, constants: Coefficients, columns: set[str], draws: Sequence[Coefficients] = ()
     ) -> tuple[Expression, int, Array, Array]:
-        """Return the expression of the terms above zero, how many coefficients it has, its constants and draws.
+        """Return the expression of the terms above zero, how many coefficients it has, its constants and their draws.
 
             Σ_terms Σ_j a_j·φ_j·exp(Σ_l d_l·1[level l])        the constants are a, d and the powers in φ, in this order
 
@@ -412,33 +413,33 @@ class Mean(Struct, frozen=True, eq=False):
         Columns of one name, which differ in their level, are one term.
         """
         coefficients = [self.plainest(drawn, number % 2 == 0) for number, drawn in enumerate((constants, *draws))]
-        is_used = np.any([drawn.columns > 0.0 for drawn in coefficients], axis=0)
-        used = np.flatnonzero(is_used).tolist()
+        used = np.flatnonzero(np.any([drawn.columns > 0.0 for drawn in coefficients], axis=0)).tolist()
         # The columns with φ·(nᵖ − 1) for growth, and behind them φ·nᵖ (`plainest`).
         written = [*self.columns, *(self.columns[growth] for growth, _, _ in self.growths)]
         for growth, at_one, _ in self.growths:
             node = call("subtract", written[growth].node, written[at_one].node)
             written[growth] = written[growth]._replace(node=node)
-        names = [unused_name(f"d_{f.name}[{level}]", columns) for f, level in self.levels]
-        levels = [Constant(name, "level", -np.inf, np.inf, 0.0) for name in names]
-        effects = [
-            call("multiply", Name(name), at_level(*level)) for level, name in zip(self.levels, names, strict=True)
-        ]
-        factor = [call("exp", chain("add", effects))] if effects else []
+        effects, of_levels = list[Constant](), list[Node]()
+        for factor, level in self.levels:
+            effect = Constant(unused_name(f"d_{factor.name}[{level}]", columns), "level", -np.inf, np.inf, 0.0)
+            effects.append(effect)
+            of_levels.append(call("multiply", Name(effect.name), at_level(factor, level)))
+        multiplier = [call("exp", chain("add", of_levels))] if of_levels else []
         amounts, terms = list[Constant](), dict[str, list[Node]]()
         for column in (written[place] for place in used):
             taken_names = columns | {amount.name for amount in amounts}
             amounts.append(coefficient(unused_name(f"a_{_identifier(column.name)}", taken_names)))
             phi = [] if column.node == Number(1.0) else [column.node]
-            terms.setdefault(column.name, []).append(chain("multiply", [Name(amounts[-1].name), *phi, *factor]))
+            terms.setdefault(column.name, []).append(chain("multiply", [Name(amounts[-1].name), *phi, *multiplier]))
         written_terms = tuple(Term(name, chain("add", nodes)) for name, nodes in terms.items())
         names_read = {name for place in used for name in names_in(written[place].node)}
         powers_read = [place for place, (name, _) in enumerate(self.powers) if name in names_read]
         powers = [exponent(self.powers[place][0], *POWER_BOUNDS, 1.0) for place in powers_read]
-        expression = Expression(self.family or self.kind, written_terms, (*amounts, *levels, *powers))
-        values = [np.concatenate([d.columns[used], d.levels, d.powers[powers_read]]) for d in coefficients]
-        central_values, *stacked = values
-        return expression, len(used), central_values, np.array(stacked or [central_values])
+        expression = Expression(self.family or self.kind, written_terms, (*amounts, *effects, *powers))
+        central, *drawn_values = (
+            np.concatenate([d.columns[used], d.levels, d.powers[powers_read]]) for d in coefficients
+        )
+        return expression, len(used), central, np.array(drawn_values or [central])
 
 
 def means_of(table: Table) -> list[Mean]:
@@ -496,20 +497,21 @@ def _sum(kind: str, label: str, table: Table) -> Mean | None:
     """
     factors, apart = [f for f in table.numeric if f.distinct > 1 and f.lower >= 0.0], one_at_a_time(table)
     levels = tuple((f, level) for f in table.categorical if f.distinct > 1 for level in f.levels)
-    choices, powers, power_of = [_choices(f, kind) for f in factors], list[tuple[str, Node]](), dict[str, int]()
+    choices, powers, place_of_power = [_choices(f, kind) for f in factors], list[tuple[str, Node]](), dict[str, int]()
     for functions, factor in zip(choices, factors, strict=True):
         # The last function, x or n, is raised: to p_x of a size, to q_n of a count.
         name, node, way = functions[-1]
         is_raised = kind == "terms" or (kind == "sum" and not way and not apart)
         if is_raised and factor.distinct >= VALUES_OF_A_POWER:
             power = unused_name(f"{'q' if way else 'p'}_{factor.name}", {f.name for f in table.factors})
-            power_of[name] = len(powers)
+            place_of_power[name] = len(powers)
             powers.append((power, node))
             functions[-1] = FactorFunction(name, call("power", node, Name(power)), way)
     products = list(islice(_products(choices), MOST_COLUMNS))
     if kind != "terms" and apart:
         # Other products of two factors would be a share of several forms; the process about a constant multiplies.
         products = [chosen for chosen in products if _of_one_form(kind, [function.way for function in chosen])]
+    # What multiplies each copy of the products: nothing, or 1 where a row has the level.
     copies = [[], *([at_level(*level)] for level in levels)] if kind == "terms" else [[]]
     if len(products) < 2 or len(products) * len(copies) > MOST_COLUMNS:
         return None
@@ -526,14 +528,14 @@ def _sum(kind: str, label: str, table: Table) -> Mean | None:
     complements, growths = [], []
     for (copy, names), column in place_of.items():
         for name in names:
-            remaining = names - {name}
-            falling = copy, remaining | {name.removeprefix("1 - ")}
+            constant = copy, names - {name}
+            falling = copy, names - {name} | {name.removeprefix("1 - ")}
             if kind == "terms" and way_of[name] == "grows":
-                growths.append((column, place_of[copy, remaining], power_of.get(name, -1)))
+                growths.append((column, place_of[constant], place_of_power.get(name, -1)))
             elif way_of[name] == "rises" and falling in place_of:
-                complements.append((place_of[falling], column, place_of[copy, remaining]))
-    relations = tuple(complements), tuple(powers), tuple(growths)
-    return Mean(kind, label, tuple(columns), () if kind == "terms" else levels, "", *relations)
+                complements.append((place_of[falling], column, place_of[constant]))
+    mean = Mean(kind, label, tuple(columns), levels=() if kind == "terms" else levels)
+    return replace(mean, complements=tuple(complements), powers=tuple(powers), growths=tuple(growths))
 
 
 def _of_one_form(kind: str, ways: Sequence[str]) -> bool:
@@ -600,9 +602,8 @@ def _physics(table: Table) -> list[Mean]:
         expression = [e for e in family.expressions(table.panel) if e.is_sum][-1]
     except (ModelError, IndexError):
         return []
-    effects, coefficients = (
-        [c.name for c in expression.constants if c.kind == kind] for kind in ("level", "coefficient")
-    )
+    effects = [c.name for c in expression.constants if c.kind == "level"]
+    coefficients = [c.name for c in expression.constants if c.kind == "coefficient"]
     terms: list[SumColumn] = []
     first_term: dict[str, str] = {}
     for term in expression.terms:

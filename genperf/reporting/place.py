@@ -93,11 +93,6 @@ def _changed_options(requested: Mapping[str, str]) -> list[str]:
     return words
 
 
-def hints_of(result: FitResult) -> dict[str, str]:
-    """Return the hints that a model was fitted with."""
-    return _pairs(_requested(result).get("hints", ""))
-
-
 def _pairs(text: str) -> dict[str, str]:
     """Return the pairs in a text such as `{bandwidth: 25Gbit/s, latency: 20us}`, or in an empty one."""
     return dict(pair.split(": ", 1) for pair in filter(None, text.strip("{}").split(", ")))
@@ -164,7 +159,7 @@ class View(Struct, frozen=True, dict=True):
 
     def about(self, result: FitResult, group: Mapping[str, str]) -> Question:
         """Return the question about the model of a group, with the hints that it was fitted with."""
-        return replace(self.question, hints=hints_of(result)).about(result, group)
+        return replace(self.question, hints=_pairs(_requested(result).get("hints", ""))).about(result, group)
 
 
 class Place(Struct, frozen=True, eq=False, dict=True):
@@ -398,8 +393,7 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
     frame["verdict"] = predicted["verdict"].to_numpy()
     per = question.per or ("nodes" if result.panel.nodes is not None else None)
     if question.plan is not None:
-        steps_of_all = steps_of_plan(result.panel, question.plan, work)
-        quantities = quantities_of(result.panel, {"steps": steps_of_all}, per=per)
+        quantities = quantities_of(result.panel, {"steps": steps_of_plan(result.panel, question.plan, work)}, per=per)
         spent = quantities.intervals(["total", "machine_hours"], columns, [value, lower, upper])
         hours = {f"hours{end}": spent[f"total{end}"] / 3600.0 for end in ENDS}
         frame = frame.assign(**hours, **{f"machine_hours{end}": spent[f"machine_hours{end}"] for end in ENDS})

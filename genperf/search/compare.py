@@ -457,17 +457,18 @@ def _cost_sentence(
     first, price = outcomes[0].result, question.price
     paid = paid_for(first.panel, None, price)[0]
     unit = f"{singular(paid)}-hours" if price is None else price.currency
-    work = with_article(first.schema.panel.timed)
+    work_paid = with_article(first.schema.panel.timed)
     if not question.maximize and all(outcome.samples is not None for outcome in outcomes):
+        # Work that is known but for its unit is counted in steps of one device.
         in_samples = all(outcome.step.total is not None for outcome in outcomes)
-        work = million_of(first.schema.target.samples if in_samples else "steps of one")
-    least = ranked.iloc[int(ranked["cost"].argmin())]
-    text = _called(least[[*names]].tolist())
-    sentence = f" The work costs least with {text}: {with_unit(three_digits(least['cost']), unit)} for {work}"
-    as_it_is = ranked["cost"][ranked[CHANGE] == NOTHING] if CHANGE in ranked else pd.Series(dtype=float)
-    if len(as_it_is) == 1 and text != UNCHANGED:
-        sentence += f", in place of {three_digits(as_it_is.iloc[0])}"
-    sentence += f" (the cheapest with a probability of {100 * least['cheapest']:.0f} %)."
+        work_paid = million_of(first.schema.target.samples if in_samples else "steps of one")
+    cheapest = ranked.iloc[int(ranked["cost"].argmin())]
+    name = _called(cheapest[[*names]].tolist())
+    sentence = f" The work costs least with {name}: {with_unit(three_digits(cheapest['cost']), unit)} for {work_paid}"
+    unchanged_costs = ranked["cost"][ranked[CHANGE] == NOTHING] if CHANGE in ranked else pd.Series(dtype=float)
+    if len(unchanged_costs) == 1 and name != UNCHANGED:
+        sentence += f", in place of {three_digits(unchanged_costs.iloc[0])}"
+    sentence += f" (the cheapest with a probability of {100 * cheapest['cheapest']:.0f} %)."
     return sentence if price is None else f"{sentence} The price is {price_text(price.text, paid)}."
 
 

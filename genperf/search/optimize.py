@@ -527,7 +527,8 @@ def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.D
 
 def _front(search: Search, evaluation: Evaluation, best: Index) -> tuple[pd.DataFrame, str]:
     """Return the Pareto front of total time against cost, thinned where it is long, and a note where it is."""
-    positions = evaluation.front[2].astype(np.intp)
+    *_, places_in_grid = evaluation.front
+    positions = places_in_grid.astype(np.intp)
     if not positions.size:
         return pd.DataFrame(), ""
     if search.goal.capacity or search.goal.trusted or search.goal.budget is not None:
@@ -535,13 +536,14 @@ def _front(search: Search, evaluation: Evaluation, best: Index) -> tuple[pd.Data
         positions = np.union1d(positions, best)
         frame = search.answers(positions)
         limits = [keeps for name, keeps in search.keeps(frame, positions).items() if name != DEADLINE]
-        satisfies = np.logical_and.reduce(limits)
-        positions = positions[satisfies][_front_places(frame[satisfies], search.problem.predicted)]
+        keeps_all = np.logical_and.reduce(limits)
+        positions = positions[keeps_all][_front_places(frame[keeps_all], search.problem.predicted)]
     along_front = _along(positions)
     note = f"the Pareto front has {positions.size:,} configurations; {along_front.size} along it are shown"
     frame = search.answers(along_front).drop(columns="objective")
     if search.goal.deadline is not None:
         in_time = search.latest(frame, along_front) <= search.goal.deadline
+        # The last two columns are the verdict and its reason.
         frame.insert(len(frame.columns) - 2, "keeps_deadline", in_time)
     return frame, note if along_front.size < positions.size else ""
 

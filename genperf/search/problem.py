@@ -452,8 +452,7 @@ class Search(Struct, frozen=True, eq=False):
 
     def predicted(self, columns: Columns) -> Columns:
         """Return configurations with their predictions, and those on one worker where a formula reads these."""
-        factors = self._factors(columns)
-        further = central_values(self.result, factors, len(next(iter(columns.values()))))
+        further = central_values(self.result, self._factors(columns), len(next(iter(columns.values()))))
         return {**self._with_predictions(columns, lambda f: central_times(self.result.members, f)), **further}
 
     def drawn(self, columns: Columns) -> Columns:
@@ -521,10 +520,8 @@ class Search(Struct, frozen=True, eq=False):
         if self.goal.capacity:
             # The nominal coverage whose upper end is exceeded with the probability 1 − `fits`.
             predicted = self._judged(self.space.take(positions), 2.0 * self.goal.fits - 1.0)
-            uppers = {
-                n: predicted["upper" if n == self.problem.predicted else f"{n}_upper"] for n in self.goal.capacity
-            }
-            limits[CAPACITY] = np.logical_and.reduce([uppers[n] <= most for n, most in self.goal.capacity.items()])
+            upper = {n: predicted["upper" if n == self.problem.predicted else f"{n}_upper"] for n in self.goal.capacity}
+            limits[CAPACITY] = np.logical_and.reduce([upper[n] <= most for n, most in self.goal.capacity.items()])
         if self.goal.trusted:
             limits[VERDICT] = frame["verdict"].isin(TRUSTED).to_numpy(dtype=bool)
         return limits

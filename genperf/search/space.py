@@ -238,26 +238,25 @@ def checked_space(
     # Parts of one machine, which may say it twice, are checked against each other below.
     for name in sorted(axes.keys() - read_names - {*(machine_axes if one_machine else ())}):
         raise TableError(f"the model has no factor '{name}', and no formula reads it", hint=suggest(name, factors))
-    rows = max(map(len, axes.values()))
-    # One row per value of the longest axis is enough for every value of every axis to be checked.
-    cycled = pd.DataFrame({name: np.resize(values, rows) for name, values in axes.items()})
-    last_row = pd.DataFrame({name: values[-1:] for name, values in axes.items()})
-    filled = _filled(last_row, schema, refuse=one_machine)
+    # What nobody gave: all configurations are of one network, while parts of the machine go on as in the runs.
     absent = [f.name for f in schema.factors if f.name not in axes.keys() | following.keys() and f.distinct != 1]
-    # All configurations are of one network; what is left of the machine goes on as in the runs.
     parts = {factor.name for factor in schema.panel.machine.columns.values()}
-    fixed = {name: filled[name] for name in absent if name not in parts}
+    last = _filled(pd.DataFrame({name: values[-1:] for name, values in axes.items()}), schema, refuse=one_machine)
+    fixed = {name: last[name] for name in absent if name not in parts}
+    # As many rows as the longest axis has values hold every value of every axis.
+    rows = max(map(len, axes.values()))
+    cycled = pd.DataFrame({name: np.resize(values, rows) for name, values in axes.items()})
     # Of the machine the least and the largest of each part are combined each with each.
     ends = {n: values[[0, -1]] if n in machine_axes else values[:1] for n, values in {**axes, **fixed}.items()}
     frame = pd.concat([cycled.assign(**{name: cells[0] for name, cells in fixed.items()}), pd.DataFrame(combine(ends))])
     checked = _filled(frame, schema)
-    # The rows come first that hold the axes: of each its values, as the model has them.
+    # The first rows are the cycled axes: of each its values, as the model has them.
     axes = {n: np.asarray(checked[n][: len(values)]) if n in checked else values for n, values in axes.items()}
     # What is left of the machine is fixed where it is the same in all that was checked.
     fixed |= {name: checked[name][:1] for name in absent if name in parts and (checked[name] == checked[name][0]).all()}
-    values_taken = {name: cells.tolist()[0] for name, cells in fixed.items()}
-    numbers = {name: text if (number := amount(text)) is None else number for name, text in group.items()}
-    return Space({**axes, **fixed}, schema.panel, numbers, values_taken)
+    taken = {name: cells.tolist()[0] for name, cells in fixed.items()}
+    of_group = {name: text if (number := amount(text)) is None else number for name, text in group.items()}
+    return Space({**axes, **fixed}, schema.panel, of_group, taken)
 
 
 def _filled(frame: pd.DataFrame, schema: Schema, refuse: bool = False) -> dict[str, AnyArray]:

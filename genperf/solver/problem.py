@@ -162,8 +162,7 @@ class Problem(Struct, frozen=True, dict=True):
 
     def _project(self, constants: Array, conditions: Conditions) -> tuple[Array, Array]:
         """Return the sets with their best coefficients, and their costs."""
-        one_pass = self.linear and self.loss.quadratic
-        passes = 1 if one_pass else PROJECTION_PASSES
+        passes = 1 if self.linear and self.loss.quadratic else PROJECTION_PASSES
         predicted, basis, offset = self._linearised(constants)
         # There is no prediction before the first pass: take the loss's curvature at a perfect fit.
         current = self._with_coefficients(constants, basis, offset, conditions, self.measured[None, :])

@@ -47,10 +47,8 @@ def frame_of(columns: Mapping[str, Cells]) -> pd.DataFrame:
     """Return columns as a DataFrame; pandas finds the types of Python's values."""
     import pandas as pd
 
-    objects = {
-        n: cells.tolist() for n, cells in columns.items() if isinstance(cells, np.ndarray) and cells.dtype == "O"
-    }
-    return pd.DataFrame({**columns, **objects})
+    lists = {n: cells.tolist() for n, cells in columns.items() if isinstance(cells, np.ndarray) and cells.dtype == "O"}
+    return pd.DataFrame({**columns, **lists})
 
 
 def neutral(text: str) -> str:

@@ -266,11 +266,12 @@ def of_outline(text: str) -> str | None:
     """
     filled = (line.rstrip() for line in text.splitlines() if line.strip(" -") and not line.lstrip().startswith("#"))
     lines = [*itertools.islice(filled, _LONGEST_OUTLINE + 1)]
-    matches = [_OUTLINE.fullmatch(line) for line in lines]
-    if len(lines) > _LONGEST_OUTLINE or not all(matches) or not any(line["lead"] for line in filter(None, matches)):
+    entries = [entry for line in lines if (entry := _OUTLINE.fullmatch(line))]
+    # Without a line that is indented or of a list there are no blocks.
+    if len(lines) > _LONGEST_OUTLINE or len(entries) < len(lines) or not any(entry["lead"] for entry in entries):
         return None
     # Lines that number runs or steps have blocks of a log below them.
-    if any(line["key"] and not line["value"].strip() and key_of_step(line["key"]) for line in filter(None, matches)):
+    if any(entry["key"] and not entry["value"].strip() and key_of_step(entry["key"]) for entry in entries):
         return None
     # In Python: libyaml overflows the stack of blocks inside each other.
     import yaml

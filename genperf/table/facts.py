@@ -716,10 +716,14 @@ def _clauses(line: str) -> list[str]:
 
 def _of_runs(clauses: Sequence[str]) -> list[str] | None:
     """Return the clauses that each have a count and a result; None where fewer than two do, or one has no count."""
-    kinds = {c: [(_counts(key), is_result(key, unit)) for key, _, unit in facts_of(c)] for c in clauses}
-    runs = {clause: tuple(map(any, zip(*pairs, strict=True))) for clause, pairs in kinds.items() if pairs}
-    of_runs = [clause for clause, kind in runs.items() if kind != (True, False)]
-    return of_runs if len(of_runs) > 1 and {runs[clause] for clause in of_runs} == {(True, True)} else None
+    of_runs = []
+    for clause in dict.fromkeys(clauses):
+        facts = list(facts_of(clause))
+        if facts and not any(_counts(key) for key, _, _ in facts):
+            return None
+        if any(is_result(key, unit) for key, _, unit in facts):
+            of_runs.append(clause)
+    return of_runs if len(of_runs) > 1 else None
 
 
 def _says_again(run: Run, key: str, value: Any) -> bool:
@@ -741,7 +745,7 @@ Steps = tuple[int, float, float, int]
 
 
 def summary(values: Sequence[Any], rate: bool = False) -> tuple[Any, Steps | None]:
-    """Return the value of a key in its run, and what its steps spread where it was measured often."""
+    """Return the median of a key's values after the warm-up, and its `Steps`; of texts, or all alike, the last one."""
     numbers = [v for v in values if isinstance(v, float) and np.isfinite(v)]
     if len(numbers) < len(values) or len({*values}) == 1:
         return values[-1], None

@@ -272,8 +272,7 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     if not source.runs or len(source) < 2:
         return source
     in_source = {n: labels(cells).tolist() for n, cells in source.columns.items() if n not in source.names}
-    texts = in_source | _devices_of_nodes(in_source)
-    full, aliases = _without_repeats(texts, named)
+    full, aliases = _without_repeats(in_source | _devices_of_nodes(in_source), named)
     # What only some runs say parts them from the others by no setting, but for their network.
     meaningful = {*named, *_ENDINGS, *words_of("one_run.network")}
     partly = {n for n, cells in full.items() if not all(cells) and n not in meaningful and not canonical_of(n)}

@@ -245,9 +245,7 @@ def _with_columns_of_quantities(source: Source) -> Source:
     words = (_VALUE, *words_of("headers.value_of_several"))
     values = [name for name in source.cells if plain_name(name).endswith(words)]
     stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
-    counts = [
-        name for name in source.cells if name not in values and mostly_numbers(labels(source.cells[name]).tolist())
-    ]
+    counts = [n for n, cells in source.cells.items() if n not in values and mostly_numbers(labels(cells).tolist())]
     if len(values) != 1 or not counts:
         return source
     (value,) = values
@@ -560,8 +558,7 @@ def with_factors(source: Source) -> Source:
         if new:
             filled = counted(sum(map(bool, texts)), "cell")
             steps.append(step(f"{filled}: {listed([repr(n) for n in new], 6)} read from the names in '{column}'"))
-    read = {**source.read, **made}
-    return replace(source, read=read, names=names_of_columns, aliases=aliases, steps=tuple(steps))
+    return replace(source, read={**source.read, **made}, names=names_of_columns, aliases=aliases, steps=tuple(steps))
 
 
 def _column_of_same_cells(source: Source, numbers: Sequence[Any], called: str) -> str | None:
@@ -642,22 +639,24 @@ def _on_nodes(nodes: float, each: float) -> dict[str, float]:
 
 def _grid_of(column: str) -> Callable[[str], Taken | None]:
     """Return what reads `2x4` by its header (`nodes x gpus`, devices, or any two factors), or ways by `TP/PP/DP`."""
+    # What stands in brackets behind a name: `Layout (nodes x gpus)`.
     inside = re.sub(r".*[(\[](.*)[)\]]\s*$", r"\1", column)
-    # `1 : 8` is a clock, but for one below `PS : Worker`.
     words = [word for word in re.split(r"\s*[×*:]\s*|\s+(?:x|by)\s+", inside) if word]
-    sign = ":" if ":" in inside and any(map(meant_by, words)) else "x"
-    # `TP/PP/DP`
+    meanings = [*map(meant_by, words)]
+    # `1 : 8` is a clock, but for one below `PS : Worker`.
+    sign = ":" if ":" in inside and any(meanings) else "x"
     ways = inside.split("/") if {*map(canonical_of, inside.split("/"))} <= {*WAYS} else []
-    nodes_by_devices = [*map(meant_by, words)] in (["nodes", "workers"], ["workers"], ["nodes"])
-    nodes_by_devices |= len(words) == 1 and plain_name(column) in words_of("columns.nodes_by_devices")
+    says_both = len(words) == 1 and plain_name(column) in words_of("columns.nodes_by_devices")
+    nodes_by_devices = says_both or meanings in (["nodes", "workers"], ["workers"], ["nodes"])
 
     def read_ways(name: str) -> Taken | None:
+        """Return the numbers of `4/2/8` by the ways of a header `TP/PP/DP`; None of another name."""
         numbers = re.split(r"\s*[/,×x-]\s*", name.strip())
         one_each = len(numbers) == len(ways) > 1 and all(map(str.isdecimal, numbers))
         return (dict(zip(ways, map(float, numbers), strict=True)), "") if one_each else None
 
     def read(name: str) -> Taken | None:
-        """Return the two numbers of `2x4` by what the header says of each; None of another name."""
+        """Return the two numbers of `2x4` by what the header says of each, and the device behind them, if any."""
         match = _GRID.fullmatch(name.strip().replace(sign, "x"))
         if match is None:
             return read_ways(name)

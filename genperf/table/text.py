@@ -130,8 +130,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         delimiter = "|" if drawn else guess_delimiter(text)
     separator = _DELIMITER_NAMES.get(delimiter, delimiter)
     if (len(separator) != 1 and separator != RUNS) or separator in '"\r\n':
-        hint = "for example --delimiter ';'"
-        raise TableError(f"the delimiter must be one character, not {delimiter!r}", hint=hint)
+        raise TableError(f"the delimiter must be one character, not {delimiter!r}", hint="for example --delimiter ';'")
     records = list(_drawn(text) if drawn else _records(text, separator, name))
     if _MARKS.search(text):
         records = [(line, [*map(unmarked, row)]) for line, record in records for row in _rows_of_breaks(record)]
@@ -360,9 +359,8 @@ def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn
         header_lines = {line - 1 for line in rules if line - 2 not in rules and line + 1 in lines}
     # Lines of one cell above a header are left out; one alone is its title.
     several_cells = next((k for k, row in enumerate(rows[:FIRST_ROWS]) if sum(map(bool, row)) > 1), 0)
-    is_header = several_cells > 1 and _begins(
-        rows[several_cells], rows[several_cells + 1 : several_cells + 4], [], True
-    )
+    head, below = rows[several_cells], rows[several_cells + 1 : several_cells + 4]
+    is_header = several_cells > 1 and _begins(head, below, [], True)
     start = several_cells if is_header else 0
     remaining = []
     for title, table in _at_headers(records, start, header_lines, rules):

@@ -29,6 +29,7 @@ def count_text(count: float, name: str, least: float | None = None) -> str:
     """Return a count, or a range of counts, with the name of what is counted: `1 to 16 gpus`, `count=8`."""
     numbers = f"{count:g}" if least is None else f"{least:g} to {count:g}"
     noun = noun_of(name)
+    # A name that is no plural in words cannot stand behind a number.
     if not noun.lower().endswith("s") or "_" in noun:
         return f"{name}={numbers}"
     return f"{numbers} {singular(name) if numbers == '1' else noun}"
