@@ -255,8 +255,7 @@ def _at_anchors(
     there = expression.term_values(columns, dict.fromkeys(expression.constant_names, 1.0))
     reached = frozenset(name for name, values in there.items() if values.any())
     numbers = {name: Number(1.0) for name in expression.constant_names}
-    zero = {t.name: substitute(t.node, numbers) for t in expression.terms if t.name not in reached}
-    return zero, reached
+    return {t.name: substitute(t.node, numbers) for t in expression.terms if t.name not in reached}, reached
 
 
 class _Grades(Struct):

@@ -93,6 +93,11 @@ def _changed_options(requested: Mapping[str, str]) -> list[str]:
     return words
 
 
+def hints_of(result: FitResult) -> dict[str, str]:
+    """Return the hints that a model was fitted with."""
+    return _pairs(_requested(result).get("hints", ""))
+
+
 def _pairs(text: str) -> dict[str, str]:
     """Return the pairs in a text such as `{bandwidth: 25Gbit/s, latency: 20us}`, or in an empty one."""
     return dict(pair.split(": ", 1) for pair in filter(None, text.strip("{}").split(", ")))
@@ -159,7 +164,7 @@ class View(Struct, frozen=True, dict=True):
 
     def about(self, result: FitResult, group: Mapping[str, str]) -> Question:
         """Return the question about the model of a group, with the hints that it was fitted with."""
-        return replace(self.question, hints=_pairs(_requested(result).get("hints", ""))).about(result, group)
+        return replace(self.question, hints=hints_of(result)).about(result, group)
 
 
 class Place(Struct, frozen=True, eq=False, dict=True):

@@ -53,8 +53,7 @@ def frame_of(columns: Mapping[str, Cells]) -> pd.DataFrame:
 
 def neutral(text: str) -> str:
     """Return a cell that no spreadsheet takes for a formula: an apostrophe stands before it where it could be one."""
-    formula = text.startswith(("=", "+", "-", "@", "\t", "\r")) and np.isnan(number_in(text))
-    return f"'{text}" if formula else text
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) and np.isnan(number_in(text)) else text
 
 
 def records(table: pd.DataFrame | Mapping[str, Cells]) -> list[dict[str, Any]]:
