@@ -706,8 +706,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         scale = self.reading.scale if self.reading.scale in factors else None
         if self.question.plan is None and scale not in out:
             out = forecast_at(model.panel, out, scale)
-        blind = model.blind_by((*model.unheeded, *requested.notes)) if requested.notes else model
-        return blind, out
+        return model.blind_by((*model.unheeded, *requested.notes)) if requested.notes else model, out
 
     def _unit(self, name: str) -> str:
         """Return the unit of a column: as its header has it, else as its cells do; of a share per cent."""

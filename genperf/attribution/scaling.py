@@ -207,8 +207,7 @@ def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> 
     if steps.work is None:
         raise GenperfError(scaling_question(steps.along.name))
     values = central_times(result.members, steps.columns)
-    ratios = curves_of(result, steps.columns).to_first(ends_of(interval))
-    columns = _efficiencies(steps, values, ratios)
+    columns = _efficiencies(steps, values, curves_of(result, steps.columns).to_first(ends_of(interval)))
     middle, lower, upper = (float(columns[f"efficiency{end}"][1]) for end in ("", "_lower", "_upper"))
     return middle, lower, upper
 

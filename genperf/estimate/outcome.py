@@ -460,5 +460,4 @@ def undetermined(slopes: Array) -> Mask:
     padded = np.zeros((sets, n))
     padded[:, : singular.shape[1]] = singular
     flat = padded <= FLAT_RATIO * np.maximum(padded.max(axis=1, keepdims=True), 1e-300)
-    share = np.einsum("sd,sdn->sn", flat.astype(float), directions**2)
-    return np.asarray(share > MIN_PART)
+    return np.asarray(np.einsum("sd,sdn->sn", flat.astype(float), directions**2) > MIN_PART)

@@ -142,8 +142,7 @@ class Problem(Struct, frozen=True, dict=True):
                 slope, gram = _moments(J, np.where(finite, omega, 0.0), np.where(finite, error, 0.0))
         gradient, curvature = 2.0 * self.scale * slope, 2.0 * np.outer(self.scale, self.scale) * gram
         z = np.where(self.penalised, constants / conditions.scale - conditions.centre, 0.0)
-        strength = conditions.strength[:, None]
-        of_penalty = np.where(self.penalised, self._unit_penalty.curvature(z) * strength, 0.0)
+        of_penalty = np.where(self.penalised, self._unit_penalty.curvature(z) * conditions.strength[:, None], 0.0)
         ratio = self.scale / conditions.scale
         diagonal(curvature)[:] += of_penalty * ratio**2
         return gradient + of_penalty * ratio * z, curvature

@@ -436,8 +436,7 @@ def _not_delimited(text: str, name: str) -> Source | None:
     if (titled := titled_numbers(text)) is not None:
         return read_delimited(titled, name, "\t")
     if (number := parts_of(text.strip())) is not None:
-        units = {"value": number.unit} if number.unit else {}
-        return source_of(name, ["value"], [[text.strip()]], [1], units=units)
+        return source_of(name, ["value"], [[text.strip()]], [1], units={"value": number.unit} if number.unit else {})
     if (table_of_paragraph := _table_within(text, name)) is not None:
         return table_of_paragraph
     if is_log(text) and (log := source_of_log(text, name)) is not None:
