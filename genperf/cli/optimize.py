@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     option("--per", "--machines", metavar="FORMULA", help="What --price is paid for; the workers where omitted."),
     option("--price", metavar="X/h", default="1", help="Of one worker or --per: 2/h; or a formula, for a second."),
     shared.INTERVAL,
-    option("--top", default=10, type=click.IntRange(min=1), help="How many to show."),
+    option("--top", default=10, type=click.IntRange(min=1), help="How many to show; of a Pareto front at least five."),
 )
 @shared.shown(*shared.RESULT, shared.output("CSV", "Write the best configurations here."), shared.RAW)
 def optimize(
