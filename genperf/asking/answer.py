@@ -284,7 +284,11 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
 
 
 def _following(facts: Facts, likeliest: Value, want: str) -> tuple[str, str, Interval | None]:
-    """Return the name, the unit and the value of what is wanted and follows from facts; None where none follows."""
+    """Return the name, the unit and the value of what is wanted and follows from facts; None where none follows.
+
+    In this order: a quantity by its name or its label, the cost, the throughput, the time of a step or of what a rate
+    counts, the speed-up and the efficiency.
+    """
     growth, expected, plain = facts.growth, facts.expected, plain_name(want)
     wanted, measured, efficiency = header_of(want), header_of(likeliest.quantity), growth.target.efficiency
     for key, quantity in QUANTITIES.items():
@@ -295,9 +299,10 @@ def _following(facts: Facts, likeliest: Value, want: str) -> tuple[str, str, Int
         return _COST, unit, cost
     if wanted.kind == "rate" and (wanted.counted or plain in words_of("headers.rate")):
         return "throughput", rate_unit(growth.sample), growth.throughput(expected.value)
-    # How many steps a job has is not known.
+    # Of a job no time of a step follows, nor the other way round: how many steps it has is not known.
     if wanted.kind == "time" and {wanted.of, measured.of} != {"step", "job"}:
         if measured.counted in STEP_WORDS:
+            # A step takes one over the steps per second.
             return "step", SECONDS, likeliest.expected.dividing(1.0)
         if expected.is_time and (growth.whole or growth.of_steps):
             return "step" if growth.of_steps else growth.sample, expected.unit, expected.value

@@ -461,7 +461,11 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     tables: dict[str, tuple[Table, Callable[[], Model]]] = field(default_factory=dict)
 
     def answered(self, at: dict[str, str]) -> Answer:
-        """Return the answers at a configuration, of the wanted quantity or of all, the likeliest first."""
+        """Return the answers at a configuration, of the wanted quantity or of all, the likeliest first.
+
+        The likeliest quantity is fitted and has all facts, where the table has a curve; with its plan and its open
+        settings the others are answered at the same configuration, and so is the likeliest in other series.
+        """
         reading, source, want = self.reading, self.opened.source, self.opened.want
         name, *others = reading.quantities
         if want is not None and (answer := self._wanted_of_another(name, at)) is not None:
@@ -536,6 +540,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         The other one, its base, is answered, and the wanted one by arithmetic from it. None of a column that does not
         follow from the time or the rate that is the likeliest quantity, or else from the only one that it is made of.
         """
+        # As the table is read if nothing is wanted; for the base it is read again, and its fits are none of those here.
         plain = replace(self.opened, want=None, tokens=False).reading
         if plain.columns[name].kind and (self.question.plan is not None or self.question.training.tokens is not None):
             # How long tokens take is asked of their rate.

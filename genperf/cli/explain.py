@@ -244,7 +244,9 @@ def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Outpu
         lacks = "counts tokens and no column is the sequence length"
         tell(f"no seconds: {target.throughput} {lacks}; fit with --work, the tokens of a step")
     elif not chosen.schema.of_steps:
+        # Of a throughput without the work of a step, the time is that of what it counts.
         tell(f"{target.name}: {target.work} / {quote_name(target.throughput or '')}")
+    # Constants of terms that are zero are not read. Without its formula or members nobody has seen a constant's name.
     read = chosen.best.expression.without_zeros(chosen.best.values).constant_names
     unknown = [name for name in chosen.best.unidentified if name in read]
     if unknown and (members or chosen.is_formula):

@@ -167,7 +167,7 @@ class _Reader:
             message = "the formula ends too early or a bracket is not closed"
         elif message == "invalid syntax":
             message = "this is not part of a formula"
-        hint = "write == to compare" if "=" in self.text and "==" not in self.text else None
+        hint = "write == to compare" if re.search(r"(?<![<>=!])=(?!=)", self.text) else None
         raise FormulaError(message, text=self.text, column=column, hint=hint) from None
 
     def refuse(self, node: ast.expr, message: str, hint: str | None = None, width: int | None = None) -> NoReturn:

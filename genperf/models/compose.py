@@ -44,7 +44,8 @@ def compose(
     ('c + a*samples/slots', ['s', 's/sample'])
     """
     trees = {name: _of_known(parse(text).node, factors) for name, text in terms.items()}
-    # What the rows cannot identify is zero, or spare beside a constant term, over the whole measured range.
+    # A term is zero, or constant, over the measured range where it is so at all of its corners; where the range of a
+    # factor is not known, it is taken for neither.
     at_corners = {name: values for name, tree in trees.items() if (values := _corners(tree, factors)) is not None}
     zero_terms = {name for name, values in at_corners.items() if not values.any()}
     constant_terms = {name for name, values in at_corners.items() if np.ptp(values) == 0.0}
@@ -57,6 +58,7 @@ def compose(
     by_name: dict[str, Node] = {}
     constants: list[Constant] = []
     names_in_terms = [name for tree in (*trees.values(), law) if tree is not None for name in ordered_names(tree)]
+    # Names of factors become columns, names of terms stay for the total, and all others are constants.
     for name in dict.fromkeys(names_in_terms):
         node = factors.node(name) if name in ALIASES else None
         if name in ALIASES and node is None:

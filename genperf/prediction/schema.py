@@ -281,13 +281,15 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     factor_names, legend = [f.name for f in schema.factors], schema.panel.legend
     for name in [n for n in values if not {schema.panel.meant(n)} & {*factor_names, *schema.group}]:
         is_list = _is_list(values[name])
-        # A multiple of a factor, or one name that holds several: `2x8`.
+        # A multiple of a factor, or one name that holds several, `2x8`, which a list would have to repeat for each.
         stated = [] if legend is None else [*legend.synonyms, *([] if is_list else legend.names)]
         if column := column_named(name, stated):
             cells = values[name] if is_list else [values[name]]
-            first, *_ = rows = [question(schema.panel, {column: label(cell)}).at for cell in cells]
-            further = {factor: [row[factor] for row in rows] if is_list else cell for factor, cell in first.items()}
-            values = {**{n: value for n, value in values.items() if n != name}, **further}
+            # Each cell means values of the same factors.
+            meanings = [question(schema.panel, {column: label(cell)}).at for cell in cells]
+            by_factor = {factor: [meaning[factor] for meaning in meanings] for factor in meanings[0]}
+            meant_values = by_factor if is_list else meanings[0]
+            values = {**{n: value for n, value in values.items() if n != name}, **meant_values}
     inputs = {name for text in schema.derived.values() for name in parse(text).names}
     # Two names of one factor with one value mean it once: 64, "64" and 64.0 are alike.
     meant = dict[tuple[str, str], str]()

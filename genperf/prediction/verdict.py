@@ -374,16 +374,17 @@ def _by_combination(grades: _Grades, basis: Basis, columns: Columns) -> Array:
 def doublings(factors: Iterable[Factor], columns: Columns) -> dict[str, Array]:
     """Return how many doublings each row lies outside the range of each numeric factor, 0 inside, by its name.
 
-    A factor that has values of zero or below is measured in shares of its range instead.
+    Where a value is zero or below, it is a difference instead, over the range or the largest value, whichever is more.
     """
     far = {}
     for factor in (f for f in factors if f.numeric):
         values = np.asarray(columns[factor.name], float)
-        if factor.positive and factor.lower > 0 and np.all(values > 0):
+        if factor.positive and np.all(values > 0):
             above, below = np.log2(values / factor.upper), np.log2(factor.lower / values)
         else:
             width = max(factor.upper - factor.lower, abs(factor.upper), 1e-300)
             above, below = (values - factor.upper) / width, (factor.lower - values) / width
+        # With + 0.0 no zero is negative, and none is printed so.
         far[factor.name] = np.maximum(np.maximum(above, below), 0.0) + 0.0
     return far
 

@@ -183,11 +183,14 @@ def _of_tuples(text: str) -> str | None:
 
 
 def _of_lists(text: str) -> str | None:
-    """Return the longest lists by name, `gpus = [1, 2]`, as the columns of a CSV; None where none counts devices."""
+    """Return the longest lists by name, `gpus = [1, 2]`, as the columns of a CSV; None where none counts devices.
+
+    A comment behind a list is its unit, `speed = [10, 19]  # img/s`, where with it the name is that of a measurement.
+    """
     lists: dict[str, list[str]] = {}
     for match in _LIST.finditer(text):
-        with_unit = f"{match['name']} ({match['unit']})"
-        name = with_unit if is_result(with_unit) else match["name"]
+        name, unit = match["name"], match["unit"]
+        name = f"{name} ({unit})" if unit and is_result(f"{name} ({unit})") else name
         lists[name] = [cell.strip() for cell in match["cells"].split(",")]
     lists = {name: cells for name, cells in lists.items() if len(cells) == max(map(len, lists.values()))}
     if not counts_vary(lists):

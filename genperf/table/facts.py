@@ -925,7 +925,10 @@ def source_of_settings(text: str, name: str) -> Source | None:
 
 
 def source_of_steps(source: Source) -> Source | None:
-    """Return a table that logs one run, step by step, as one row; None of another table."""
+    """Return a table that logs one run, step by step, as one row; None of another table.
+
+    Two rows show no clock or counter that runs on. The row is no line of the file, so that it has no delimiter.
+    """
     if len(source) < 3:
         return None
     records = [dict(zip(source.cells, row, strict=True)) for row in zip(*source.cells.values(), strict=True)]

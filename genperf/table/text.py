@@ -177,8 +177,9 @@ def _record_of(tables: Sequence[Titled], name: str) -> Source | None:
 def plain_table(text: str, head: Source) -> Source | None:
     """Return a long text as a table with the columns of its first lines; None where other lines are not like them.
 
-    Every line has as many cells as the header, without quotes, comments or marks, and where the first ones have numbers
-    all have.
+    It is a short cut, which may only be taken where it reads what `read_delimited` does. `head` is what that read of
+    the first lines: a table from the second line on, without anything mended. Every line has as many cells as the
+    header, without quotes, comments or marks, and where the first ones have numbers all have.
     """
     lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
     delimiter, names, rows = head.delimiter, [*head.cells], len(lines) - 1
