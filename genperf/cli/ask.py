@@ -101,10 +101,12 @@ def ask(
         fitted = load_model(table[0])
         _show(ask_fitted(fitted, _configuration(at, names_of(fitted)), question), out, full, topics)
         return
-    # A file of that name is asked about, even if it is called `8xh100`.
+    # Runs in words are a table, one run in words is a row by name, and {} is neither. A file of that name
+    # is asked about, even if it is called `8xh100`.
     in_words: Any = {} if at and Path(table[0]).is_file() else source_of_words(table) or row_in(table)
     what = in_words or _source(table, roles["delimiter"])
     run = row_of_run(what, question.training.peak) if isinstance(what, Source) else what
+    # A table of one row that is a run but for an unknown device or network is answered as any other table.
     if isinstance(run, GenperfError):
         out.note(f"note: {run}")
     elif run is not None:

@@ -190,7 +190,9 @@ def candidates_of(
     constants that differ in their weights. Each part is fitted from starts that do not depend on held-out rows: some at
     random, and those that continue the part's fit of a smaller expression. λ goes from weak to strong, from the best
     fits of each part on, until the error rises. Larger expressions are not tried once `WORSE_SIZES`
-    sizes in a row were worse than the best. Some expressions may then be enlarged, as `growth` allows.
+    sizes in a row were worse than the best. As `growth` allows, the best fits then grow by interactions that are
+    offered, or learn the size of each kind of constant in the place of a stronger λ; where it says so, only the grown
+    ones are returned.
     """
     rng = np.random.default_rng([CONTENT_SEED, 2])
     if len(table) > MAX_SELECTION_ROWS:
@@ -204,7 +206,7 @@ def candidates_of(
     if growth.alone and grown:
         return list(grown.values())
     sized = fold_fits.enlarged(weakest, growth.sized)
-    # One that has grown is also the one without interactions: their sizes may come to nothing.
+    # One that has grown takes the place of its plain form: where no interaction is kept, it is that form.
     plain = [candidate for candidate in weakest if id(candidate.expression) not in grown]
     limit = min(c.error for c in (*plain, *sized.values(), *grown.values())) * (1.0 + PROMISING_ERROR)
     candidates = []

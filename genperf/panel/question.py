@@ -194,9 +194,10 @@ def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
 
 
 def _cell_of_device(legend: Legend, device: str) -> dict[str, str] | None:
-    """Return {column: cell} of a device; {} where all runs are of it, `8x V100`; None where no column names devices.
+    """Return {column: cell} of a device; None where no column names devices.
 
-    One that no run has becomes a cell beside the others, and is refused as `gpu=b200` is.
+    It is {} where names such as `8x V100`, of which other columns hold the numbers, are all of that device. One that no
+    run has becomes a cell beside the others, and is refused as `gpu=b200` is.
     """
     column, cell = _cell_with(legend, device)
     if column:

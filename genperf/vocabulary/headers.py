@@ -196,7 +196,11 @@ RELATIVE = "units"
 
 
 def relative_unit(column: str) -> str:
-    """Return what a throughput over a constant counts, whose header names no time: a `FLOP`, or else `RELATIVE`."""
+    """Return what a speed counts whose header names no time, as it is told in shares or multiples of another speed.
+
+    >>> relative_unit("TFLOPs"), relative_unit("speed-up"), relative_unit("efficiency")
+    ('TFLOP', 'units', 'units')
+    """
     words = [word for unit_words in _sides_of_ratio(column) for word in unit_words]
     return next((_COUNTED[word] for word in words if _COUNTED.get(word, "").endswith("FLOP")), RELATIVE)
 

@@ -47,9 +47,10 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     """Return which column has one of the field's names for a factor; None where none has.
 
     If no column has such a name as it is, one may have it behind `num_` or before `_count`, in other words for a
-    batch and for what it is of (`bs_per_gpu`, `batchSize`), or among words for a run and its cluster. The batch of a
-    pass is that of a worker, where no column shows several passes, of a batch of all, or of another split than that of
-    the samples.
+    batch and for what it is of (`bs_per_gpu`, `batchSize`), or among words for a run and its cluster. Without a column
+    of its own the batch of a worker is that of a pass, `mbs`, unless a column shows that a worker makes several passes,
+    by their number, a batch of all or another split than data-parallel; beside a number of passes `batch_per_gpu` is
+    that of one.
 
     >>> column_of("workers", ["num_gpus", "batch"]), column_of("workers", ["num_workers", "GPUs"])
     ('num_gpus', 'GPUs')
