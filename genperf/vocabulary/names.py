@@ -54,8 +54,8 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
 
     >>> column_of("workers", ["num_gpus", "batch"]), column_of("workers", ["num_workers", "GPUs"])
     ('num_gpus', 'GPUs')
-    >>> column_of("nodes", ["node_count"]), column_of("nodes", ["colour"])
-    ('node_count', None)
+    >>> column_of("nodes", ["node_count"]), column_of("workers", ["GPU-Anzahl"]), column_of("nodes", ["colour"])
+    ('node_count', 'GPU-Anzahl', None)
     >>> column_of("nodes", ["Compute nodes in training job"]), column_of("nodes", ["nodes in the graph"])
     ('Compute nodes in training job', None)
     >>> column_of("batch", ["bs_per_gpu"]), column_of("global_batch", ["globalBatchSize"])
@@ -142,7 +142,7 @@ def named_in_part(name: str, columns: Collection[str], further: bool = False) ->
 
 #: What a name says beside what is counted, in several languages.
 _SAYS_A_COUNT = re.compile(
-    rf"^(total_)?{any_of('headers.number_of')}_|^alloc(ated)?_|_(count|num)(?=$|_per_)"
+    rf"^(total_)?{any_of('headers.number_of')}_|^alloc(ated)?_|_{any_of('headers.number_behind')}(?=$|_per_)"
     rf"|^total_(?!.*batch)|(?<!batch)(?<!size)_{any_of('headers.in_all')}$"
     r"|^n(?=(worker|rank|gpu|node|task|proc|thread|core|device|host)s$)"
 )
@@ -228,7 +228,7 @@ def noun_of(column: str) -> str:
         return re.sub(of_a_count, "", column, flags=re.IGNORECASE).replace("_", " ")
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", bare(column))
     # `Anzahl GPUs`, `SLURM_NTASKS`, `GPU数量`, `Nodes used in the run`: one word by itself, the last one first.
-    words = re.split(r"[ _]|(?<=[A-Za-z])(?=[\u3040-\uffff])", plain.lower() if plain.isupper() else plain)
+    words = re.split(r"[ _-]|(?<=[A-Za-z])(?=[\u3040-\uffff])", plain.lower() if plain.isupper() else plain)
     alone = [re.sub(of_a_count, "", text, flags=re.IGNORECASE) for text in (*reversed(words), plain)]
     for noun in (*alone, *(f"{word}s" for word in alone)):
         if noun.lower().endswith("s") and column_of(canonical, [noun]) is not None and " " not in noun:
