@@ -173,6 +173,14 @@ _TOOK = re.compile(
     rf" (?P<value>{_CLOCK}|(?:{_DIGITS})(?= ?(?P<unit>{'|'.join(TIME_WORDS)})(?!\w)))",
     re.IGNORECASE,
 )
+#: `Epoch 1: 102 s`, `Epoch 1/3 took 102s`, `step 10 | loss 2.3 | 103 ms`: a duration of the step that begins the line,
+#: and of no other word before it; what has elapsed may be of all steps so far.
+_OF_A_STEP = re.compile(
+    rf"^\W*(?P<key>{any_of('log.step')})\W{{0,3}}\d+(?:\s?/\s?\d+)?"
+    rf"\W{{1,8}}(?:(?!elapsed){any_of('log.took')} |.*?[|,;(\[–-] {{0,2}})??"
+    rf"(?P<value>{_DIGITS})\s?(?P<unit>{'|'.join(TIME_WORDS)})(?![\w/])(?! per )",
+    re.IGNORECASE,
+)
 #: `loss 3.2 step_time 0.42 s`: only a key that names a quantity or a counter stands bare beside its number.
 _BARE = re.compile(
     rf"(?<![\w.\-/])(?P<key>(?i:{any_of('log.step', 'headers.so_far')} )?[^\W\d_]\w*(?:[-/]\w+)*)"
@@ -185,7 +193,7 @@ _ELAPSED = re.compile(
     rf"(?P<value>{_DIGITS}) (?P<unit>{'|'.join(TIME_WORDS)}) (?P<key>[^\W\d_]+(?: [^\W\d_]+)?)\W*$", re.IGNORECASE
 )
 _PATTERNS = (
-    *(_LISTED, _FLAG, _IN_PATH, _PAIR, _AVERAGED, _ALONE, _TOOK, _OF, _ELAPSED),
+    *(_LISTED, _FLAG, _IN_PATH, _OF_A_STEP, _PAIR, _AVERAGED, _ALONE, _TOOK, _OF, _ELAPSED),
     *(_COUNTED, _COUNTED_IN_HAN, _BARE),
 )
 #: `srun -n 64 ./solve`: processes, before the program that they run.
@@ -361,6 +369,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     [('step', 10.0, ''), ('step_time', 0.42, 's')]
     >>> list(facts_of("Loop time of 61.5 on 4 procs for 100 steps")), list(facts_of("3.12 seconds time elapsed"))
     ([('Loop time', 61.5, ''), ('procs', 4.0, '')], [('time elapsed', 3.12, 's')])
+    >>> list(facts_of("Epoch 1/3 - 102.4s - loss: 2.1")), list(facts_of("step 10 took 95 ms"))
+    ([('Epoch time', 102.4, 's'), ('loss', 2.1, '')], [('step time', 95.0, 'ms'), ('step', 10.0, '')])
     >>> list(facts_of("time (ms) | forward: 43.4 | backward: 90.7")), list(facts_of("22.39 ms per sample on 16 procs"))
     ([('forward', 43.4, 'ms'), ('backward', 90.7, 'ms')], [('ms per sample', 22.39, ''), ('procs', 16.0, '')])
     >>> list(facts_of("two node with 2 GPUs each: 220 img/s a node = 440 img/s")), list(facts_of("max_mem: 3961M"))
@@ -461,6 +471,8 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
         key, unit = unit if unit[0] != "/" else "rate (1/s)", ""
     elif pattern is _OF:
         key = _called(" ".join(match.string[: match.start()].split()[-2:]))
+    elif pattern is _OF_A_STEP:
+        key = f"{groups['key']} time"
     elif pattern is _FLAG and groups["key"] == "n" and _LAUNCHED.search(match.string):
         key = "np"
     else:

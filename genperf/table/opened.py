@@ -466,6 +466,7 @@ def _table_or_log(text: str, name: str) -> Source:
     columns = source.cells.values()
     header_may_be_fact = (
         not len(source)
+        or (source.delimiter in (" ", RUNS) and any(name.startswith("--") for name in source.cells))
         or source.ragged
         or sum(any(map(label, cells)) for cells in columns) == 1
         or alike([*source.cells], [label(cells[0]) for cells in columns])

@@ -368,6 +368,9 @@ def test_objects_inside_objects_end_in_an_answer_or_a_message(tmp_path: Path, de
 OF_ONE_MECHANISM = {
     "a count before the colon": "".join(f"{n} GPUs: {rate(n):.1f} img/s (speedup {n**0.93:.2f}x)\n" for n in COUNTS),
     "sentences in a list": "Last night:\n" + "".join(f"- on {n} GPUs we got {rate(n):.1f} img/s\n" for n in COUNTS),
+    "commands of as many words as their results": "".join(
+        f"torchrun --nproc_per_node={n} train.py --lr 0.1\nepoch 1 took {rate(n):.1f} s\n" for n in COUNTS
+    ),
     "a count in a path": "".join(f"Solve/gpus-{n}-8  100  {rate(n):.1f} img/s\n" for n in COUNTS),
     "a frame": "┌──────┬───────┐\n│ GPUs │ img/s │\n├──────┼───────┤\n"
     + "".join(f"│ {n:<4} │ {rate(n):5.1f} │\n" for n in COUNTS)
