@@ -241,7 +241,7 @@ _CODE = re.compile(
     r"\s*(?:def \w+\(|class [A-Z_]\w*\s*[:(]|import \w|from [\w.]+ import |self\.\w+|@\w+\.?\w*\s*$|print\(|f\.write\()"
 )
 #: `reduced_train_loss=7.0`: a line of the training, whatever else it tells.
-_TRAINED = re.compile(r"(?<![^\W_])train(?:ing)?[_/ ][\w /]*[=:(]", re.IGNORECASE)
+_TRAINED = re.compile(r"(?<![^\W_])train(?:ing)?(?:[_/ ][\w /]*)?[=:(]", re.IGNORECASE)
 _TESTED = re.compile(rf"(?<![^\W_]){any_of('log.test')}(?![^\W_])", re.IGNORECASE)
 #: `loss: 0.9 - val_loss: 0.94`: a line of both.
 _BOTH = re.compile(rf"(?<!\w)(\w+)\b.*(?<![^\W_]){any_of('log.test')}_\1(?!\w)", re.IGNORECASE)
@@ -590,12 +590,12 @@ def _chosen_size(runs: Sequence[Run]) -> str | None:
     return keys.pop() if len(keys) == 1 else None
 
 
-def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
+def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool = False) -> list[Run]:
     """Return the runs of a text, in order; those without a measurement belong to the one before.
 
     A run ends where something was measured and another one is announced: by a heading if `by_heading`, else by another
     count or another number of the chosen `size`; and by a line of settings alone, one of which changed, or by another
-    method, `Strategy: fsdp`.
+    method, `Strategy: fsdp`. In a text of `only_tests` their lines are those of the runs.
     """
     runs = [Run()]
     # `rank: 0`: what begins at zero numbers devices, and counts none.
@@ -617,7 +617,8 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
             run.values["section"] = [title.strip()]
         if not run.failure:
             run.failure = failure_of(line)
-        tested = _TESTED.search(line) is not None and _TRAINED.search(line) is _BOTH.search(line) is None
+        tested = not only_tests and _TESTED.search(line) is not None
+        tested = tested and _TRAINED.search(line) is _BOTH.search(line) is None
         # What a clause measured belongs to the count in it, wherever that stands.
         clauses = [sorted(facts_of(clause), key=lambda fact: not _counts(fact[0])) for clause in _clauses(line)]
         counts: set[str] = set()
@@ -636,6 +637,8 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
             if names_next and _changes(run, key, value) and run.measured:
                 runs.append(run := run.following(number))
             run.add(key, value, unit, tested)
+    if not (only_tests or any(run.measured for run in runs)) and any(run.tested for run in runs):
+        return _runs(text, by_heading, size, only_tests=True)
     if len(runs) > 1 and not runs[-1].measured and not runs[-1].failure:
         runs.pop()
     return _without_setup(runs)
@@ -789,8 +792,12 @@ def is_counter(key: str, values: Sequence[Any], unit: str = "") -> bool:
     if len(numbers) < 2 or _words_of(key).isdisjoint(_COUNTERS):
         return False
     of_a_calendar = CALENDAR[0] < min(numbers) and max(numbers) < CALENDAR[1]
-    rises = np.diff(numbers) >= 0.0
-    return len({*numbers}) > 1 and float(np.mean(rises)) > 0.7 and (of_a_calendar or not is_result(key, unit))
+    rises = np.diff(numbers)
+    # `throughput/total_tokens` counts what was done so far: no rate rises by one amount from step to step.
+    is_even = len(numbers) >= FEWEST_OF_A_CLOCK and rises[0] > 0.0 and np.mean(rises == rises[0]) > MOST_EQUAL
+    is_amount = bool(is_even) and header_of(key).kind == "rate"
+    counts_lines = of_a_calendar or is_amount or not is_result(key, unit)
+    return len({*numbers}) > 1 and float(np.mean(rises >= 0.0)) > 0.7 and counts_lines
 
 
 def numbers_the_lines(values: Sequence[float]) -> bool:

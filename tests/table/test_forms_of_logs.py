@@ -45,6 +45,16 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
         lambda n: steps(lambda i: f"step {i} " + " ".join(f"gpu{k}: {rate(n) / n:.2f} img/s" for k in range(n))),
         "throughput", rate,
     ),
+    "an amount so far under the name of a rate, and a test between the steps": (
+        lambda n: steps(lambda i: f"step={i}\n perf/total_tokens={i * n * 64:,}\n perf/tokens_per_second={rate(n):.1f}")
+        + f"mAP50: 100%|##| 9/9 [00:20<00:00, tokens_per_second={rate(1) / 9:.1f}]\n",
+        "perf/tokens_per_second",
+        rate,
+    ),
+    "tests alone, and a training beside one": (
+        lambda n: steps(lambda i: ("Test: 1" if n < 8 else "loss train: 2, val: n/a") + f" | images/s: {rate(n):.1f}"),
+        "images/s", rate,
+    ),
     "a bare time with its unit attached": (
         lambda n: steps(lambda i: f"iter {i}: loss {9 - i / 10:.2f}, time {1e6 / rate(n):.2f}ms, mfu 30.12%"), "time",
         lambda n: 1e6 / rate(n),
