@@ -53,7 +53,6 @@ from genperf.vocabulary.names import (
     meant_by,
     named_in_part,
     plain_name,
-    words_in,
 )
 
 #: The name and the unit of the default target.
@@ -600,8 +599,9 @@ class Panel(Struct, frozen=True, dict=True):
     def work_of_worker(self) -> tuple[WorkFormula, ...]:
         """What one worker may do in a step, the most specific formula first; a single one where the table decides.
 
-        Workers share an epoch or a whole job: they divide its steps where each of them keeps its batch, else what is
-        done in a step, and either where nothing of a training shows it. Otherwise it is the batch of all over the
+        Workers share an epoch or a whole job: they divide its steps where each of them keeps its batch, what is done in
+        a step where the batch of all is shared, and either where nothing shows it: of a job without a batch all that a
+        worker does may shrink with its part, or the work alone. Otherwise it is the batch of all over the
         workers, or the batch of one; else by the kind of scaling constant, `1`, or shared, `1/workers`, and either
         where nothing shows the kind. A node takes the place of a worker where nodes alone are counted; along nodes a
         worker does what it did.
@@ -622,18 +622,14 @@ class Panel(Struct, frozen=True, dict=True):
 
     @property
     def keep_batch(self) -> bool | None:
-        """Whether a worker keeps its batch as more join; None where no batch shows it, nor the header of the time."""
+        """Whether a worker keeps its batch as more join; None where no batch shows it."""
         batch, batch_of_all = self.find("batch"), self.find("global_batch")
         # A column `batch` may be that of one or of all.
         is_open = batch is None or plain_name(batch.name) in words_of("columns.batch_of_any")
         is_same = batch is None or (batch.distinct == 1 and not self.batch_is_of_a_pass)
         if (is_same and not is_open) or (batch_of_all is not None and self.machine.growth == "weak"):
             return True
-        if not (is_open and is_same) or batch_of_all is not None:
-            return False
-        # An epoch or a training has steps, each of a batch; another job may have none.
-        words = words_in("" if self.target is None else self.target.column)
-        return False if words.isdisjoint((*words_of("headers.epoch"), *words_of("headers.trained"))) else None
+        return None if is_open and is_same and batch_of_all is None else False
 
     @property
     def timed(self) -> str:

@@ -115,6 +115,14 @@ def test_whether_all_share_the_work() -> None:
     assert said.startswith("the time falls from 101 to 22.2 s from 1 to 16 gpus: too much for a batch each; --scaling")
 
 
+@pytest.mark.parametrize("count", ["gpus", "np", "nodes"])
+def test_a_job_of_which_all_shrinks_with_a_workers_part_is_covered(count: str) -> None:
+    counts = np.array([1.0, 2.0, 4.0, 8.0, 32.0])
+    for times in (60.0 * counts**-0.9, 60.0 * (1.0 + 0.07 * np.log2(counts)) / counts):
+        answer = gp.ask(pd.DataFrame({count: counts[:4], "time_s": times[:4]}), **{count: 32.0}).answers[0]
+        assert answer.lower < times[-1] < answer.upper
+
+
 def test_an_epoch_with_a_batch_of_each_is_answered_as_its_steps_are() -> None:
     steps = pd.DataFrame({"gpus": COUNTS, "batch_per_gpu": 32, "step_s": 0.2 + 0.02 * np.log2(COUNTS)})
     epochs = steps.assign(epoch_s=1000.0 * steps["step_s"] / COUNTS).drop(columns="step_s")
