@@ -119,6 +119,8 @@ class GrowthCounts(Struct, frozen=True):
     whole: bool
     #: Whether the time of a step means something.
     of_steps: bool
+    #: Whether a rate was measured that may be of all workers or of each.
+    of_all_or_each: bool
     #: What is assumed of the work of a step, in words; empty where it is known.
     assumption: str = ""
     #: The throughput over that at the start.

@@ -252,7 +252,9 @@ def facts_of(
     forecast = None if result.schema.substituted else curve.forecast.at(nearest)
     expected, row = expectation(result, query, interval, forecast)
     (run,) = panel.runs_at(query.columns)
-    growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, question.steps)
+    is_open = work.known == "measured" and "let" not in dict(result.schema.reading)
+    paid = question.price, question.per
+    growth = growth_of(curve, float(target[curve.along]), work, *paid, question.steps, is_open)
     steps, (measured, logarithms) = curve.steps, curve.steps.measured
     samples = work.at(steps.columns) if growth.rated else None
     reported = np.exp(logarithms) if samples is None else samples[measured] / np.exp(logarithms)

@@ -183,6 +183,7 @@ def growth_of(
     price: Paid | None = None,
     per: str | None = None,
     of_steps: bool = True,
+    of_all_or_each: bool = False,
 ) -> GrowthCounts:
     """Return what growing to a count brings, beside the smallest count and the start.
 
@@ -225,6 +226,7 @@ def growth_of(
         sample=work.unit,
         whole=work.whole,
         of_steps=of_steps,
+        of_all_or_each=of_all_or_each,
         assumption=curve.steps.assumption,
         gain=gain,
         marginal=marginal,

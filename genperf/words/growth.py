@@ -7,8 +7,8 @@ import numpy as np
 from genperf.facts import Choice, Expectation, GrowthCounts, Interval, NextRun, Plan, Planned, Training, Turn
 from genperf.formula import quote_name
 from genperf.panel.panel import SECONDS
-from genperf.vocabulary.headers import in_multiples
-from genperf.vocabulary.names import counted_by, noun_of
+from genperf.vocabulary.headers import RELATIVE, in_multiples
+from genperf.vocabulary.names import counted_by, counts_devices, noun_of
 from genperf.words.limit import term_in_words
 from genperf.words.numbers import (
     LEAST_DECIDED,
@@ -32,6 +32,11 @@ from genperf.words.numbers import (
 )
 from genperf.words.verdict import BLIND, LIKELY_TO_FIT, fits_text, trust_text
 
+#: Times as many workers from which on a rate that stays the same may be that of each: fewer may share a slow link. A
+#: guess.
+LEAST_GROWN = 8.0
+#: By how much the rate of each worker may fall there. A guess.
+MOST_SLOWED = 2.0
 #: Which limit of a plan a machine breaks → how, in a sentence.
 BREAKS = {"late": "it may take longer than the limit", "too dear": "it may cost more than the limit"}
 #: The time that a price is for, as it is given → as it is printed.
@@ -83,11 +88,17 @@ def efficiency_text(growth: GrowthCounts, expected: Expectation) -> str:
 
 
 def doubted_efficiency(growth: GrowthCounts) -> str:
-    """Return why an efficiency is doubted that runs cannot have; empty of any other."""
+    """Return why an efficiency is doubted that runs cannot have, or that follows from a flat rate; else empty."""
     efficiency = growth.target.efficiency
-    if efficiency is None or efficiency.value <= MOST_EFFICIENCY:
+    if efficiency is not None and efficiency.value > MOST_EFFICIENCY:
+        return f"hardly so: the runs show little of what {noun_of(growth.name)} alone change"
+    has_grown = growth.target.count >= LEAST_GROWN * growth.smallest.count
+    if not (growth.of_all_or_each and has_grown and growth.sample != RELATIVE and counts_devices(growth.name)):
         return ""
-    return f"hardly so: the runs show little of what {noun_of(growth.name)} alone change"
+    if not 1.0 / MOST_SLOWED < (speedup := growth.speedup or 0.0) < MOST_EFFICIENCY:
+        return ""
+    each = singular(growth.name)
+    return f"wrong if the rate is of each {each} (its header then ends in '/{each}'): it is {100 * speedup:.0f} % then"
 
 
 def percent_text(share: Interval, interval: float) -> str:

@@ -154,7 +154,15 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
         "gpus,images_per_s\n1,100\n2,290\n4,850\n8,2500\n", at("gpus=16"),
         ["such an efficiency is hardly so: the runs show little of what gpus"],
     ),
-    "in proportion is not doubted": (FOUR, ["--full", *at("gpus=16")], ["!hardly so"]),
+    "in proportion is not doubted": (FOUR, ["--full", *at("gpus=16")], ["!hardly so", "!wrong if"]),
+    # Sixteen times the devices, and the same rate: each of them has it.
+    "a rate that stays the same is doubted": (
+        "GPUs,Tokens/sec\n1,3500\n2,3450\n4,3330\n8,3300\n16,3240\n", ["--full", *at("GPUs=32")],
+        [r"is 3 %, which is wrong if the rate is of each GPU \(its header then ends in '/GPU'\): it is 9\d % then"],
+    ),
+    "and not one that its header says to be of each": (
+        "GPUs,Tokens/sec/GPU\n1,3500\n2,1750\n4,875\n8,437\n16,219\n", ["--full", *at("GPUs=32")], ["!wrong if"],
+    ),
     # The ways settle the devices: nothing of the machine is left open.
     "the ways of a layout tell its devices": (
         WAYS, ["--full", *at("dp=16", "tp=4")],
