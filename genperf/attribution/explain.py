@@ -259,7 +259,7 @@ def _under_two(models: Sequence[FitResult], queries: Sequence[Query]) -> tuple[l
 def _sentence(
     target: Target, names: tuple[str, str], terms: pd.DataFrame, change: tuple[float, float, float], interval: float
 ) -> str:
-    """Return a comparison in one sentence: `b takes 2 s longer than a; 'computation' makes +1.5 s of it`.
+    """Return a comparison in one sentence: `b takes 2 s longer than a; 'computation' changes by +1.5 s`.
 
     The change is that of the value with the ends of its interval.
     """
@@ -271,13 +271,15 @@ def _sentence(
         text = f"{names[1]} takes {size} {'longer' if difference > 0 else 'less'} than {names[0]}"
     else:
         text = f"{target.name} is {size} {'larger' if difference > 0 else 'smaller'} at {names[1]} than at {names[0]}"
-    text += interval_note(interval, f"{lower:+.3g}", f"{upper:+.3g}", f"{difference:+.3g}", target.unit)
+    # The ends are of what is longer, or of what is less.
+    ends = (lower, upper) if difference > 0 else (-upper, -lower)
+    text += interval_note(interval, *(f"{end:.3g}" for end in (*ends, abs(difference))), target.unit)
     changes = terms["change"].to_numpy(float)
     # Of what changes in the direction of the whole the largest term is named, and what no term has where it is larger.
     same_way = np.where(np.sign(changes) == np.sign(difference), np.abs(changes), 0.0)
     is_term = ~terms["term"].isin([FORM, HIDDEN]).to_numpy()
     main = int(np.argmax(np.where(is_term, same_way, -1.0)))
-    text += f"; '{terms['term'].iloc[main]}' makes {with_unit(f'{changes[main]:+.3g}', target.unit)} of it"
+    text += f"; '{terms['term'].iloc[main]}' changes by {with_unit(f'{changes[main]:+.3g}', target.unit)}"
     for row, what in ((FORM, "what no term explains"), (HIDDEN, "less overlap" if difference > 0 else "more overlap")):
         beside = np.flatnonzero((terms["term"] == row).to_numpy() & (same_way > same_way[main]))
         text += "".join(f", and {what} {with_unit(f'{changes[i]:+.3g}', target.unit)}" for i in beside)

@@ -127,7 +127,7 @@ LONGEST_STEP = 1e3
 #: Why a setting is predicted.
 WANTED = "it is wanted"
 #: Headers of one word that are times where something must have been measured, and their units.
-TIME_HEADERS = {"s": "s", "t": "s", "ms": "ms", "us": "us", "ns": "ns"}
+TIME_HEADERS = dict.fromkeys(("s", "t", *STEP_WORDS), "s") | {"ms": "ms", "us": "us", "ns": "ns"}
 
 
 class Reading(Struct, eq=False, dict=True):
@@ -375,8 +375,10 @@ def _role_alone(
         return fitting.get(option, "measured" if option in MEASURED else "setting"), f"given as --{option}"
     meant, known_values, levels = column.meant, column.known, column.levels
     # Whole numbers that go on by one from some number to another, each once: a number for each row.
-    integers = len(known_values) >= LEAST_NUMBERED and bool(np.all(known_values % 1.0 == 0.0))
-    numbers_rows = integers and bool(np.all(np.diff(np.sort(known_values)) == 1.0))
+    is_whole = column.numeric and bool(np.all(known_values % 1.0 == 0.0))
+    numbers_rows = (
+        is_whole and len(known_values) >= LEAST_NUMBERED and bool(np.all(np.diff(np.sort(known_values)) == 1.0))
+    )
     texts, (score, reasons) = not column.numeric or column.canonical in _SWITCHES, column.score()
     switch = {*levels} == {"0", "1"}
     # `batch_cost` in seconds is no price.
@@ -387,7 +389,9 @@ def _role_alone(
     runs = [_NUMBERED.fullmatch(level.lower()) for level in levels]
     counts_runs = bool(runs) and all(runs) and len({run[1] for run in runs if run is not None}) == 1
     has_unit = column.header.unit or header_of(column.name).kind
-    named_repeat = plain_name(column.name) in words_of("columns.repeat") and not has_unit
+    plain = plain_name(column.name)
+    # A step of 0.21 is the time of one.
+    named_repeat = plain in words_of("columns.repeat") and not has_unit and (is_whole or plain not in STEP_WORDS)
     rules: tuple[tuple[bool, Role, str], ...] = (
         (not levels, "empty", "no cell is filled"),
         (requested, "kind" if texts or switch else "setting", "the question names it"),

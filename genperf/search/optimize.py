@@ -517,9 +517,9 @@ def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.D
         looked, answered, block_size = looked + len(block), answered + len(frames[-1]), min(2 * block_size, MAX_BLOCK)
     if not answered:
         raise _no_answer(search, evaluation, looked, keep_alone)
-    note = ""
+    what = " and ".join(keep_alone)
+    note = f"left out by {what}: {looked - answered:,} of the {looked:,} best" if answered < looked else ""
     if answered < top and looked < len(order):
-        what = " and ".join(keep_alone)
         note = f"only the {looked:,} best were looked at for {what}; {len(order) - looked:,} more may keep it"
     best = pd.concat(frames)[:top]
     return best.index.to_numpy(), best.reset_index(drop=True), note

@@ -93,6 +93,7 @@ from genperf.table.text import (
     read_records,
     ruled_table,
     titled_numbers,
+    with_units,
 )
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import Header, bare, canonical_time, header_of
@@ -577,10 +578,16 @@ def _from_frame(frame: pd.DataFrame, name: str) -> Source:
     frame = frame.reset_index() if any(label is not None for label in frame.index.names) else frame
     if not len(frame.columns):
         raise TableError("the table has no columns", where=name)
-    columns = column_names([str(c) for c in frame.columns], name)
+    # The levels of a name are its sections: `config.gpus`.
+    names = [".".join(filter(None, map(str, c))) if isinstance(c, tuple) else str(c) for c in frame.columns]
+    columns = column_names(names, name)
     if not len(frame):
         raise TableError("the table has columns and no rows", where=name)
-    return source_of_frame(name, frame.set_axis(pd.Index(columns), axis=1))
+    top = [(0, columns), *((0, [*map(str, row)]) for row in frame.head(2).itertuples(index=False))]
+    below_header = with_units(top)
+    frame = frame.iloc[len(top) - len(below_header) :].set_axis(pd.Index(below_header[0][1]), axis=1)
+    durations = {n: cells.dt.total_seconds() for n, cells in frame.select_dtypes("timedelta").items()}
+    return source_of_frame(name, frame.assign(**durations))
 
 
 def understood(

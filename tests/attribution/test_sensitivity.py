@@ -126,7 +126,7 @@ def test_term_by_term() -> None:
     bars = found.waterfall()
     assert bars["bar"].tolist() == ["workers=2", "compute", "network", "workers=8"]
     assert bars[["start", "end"]].to_numpy() == pytest.approx(np.array([[0, 9], [9, 3], [3, 6], [0, 6]]))
-    assert found.sentence == ("workers=8 takes 3 s less than workers=2; 'compute' makes -6 s of it")
+    assert found.sentence == ("workers=8 takes 3 s less than workers=2; 'compute' changes by -6 s")
 
 
 def test_nodes_follow_the_workers_unless_they_are_given() -> None:
@@ -191,7 +191,7 @@ def test_what_needs_a_time_is_left_out_with_one_sentence() -> None:
 def test_a_comparison_in_words() -> None:
     # 16/4 → 16/8: 2 GB less.
     found = compare(memory(), {"workers": 4}, {"workers": 8})
-    assert found.sentence == ("memory_gb is 2 GB smaller at workers=8 than at workers=4; 'states' makes -2 GB of it")
+    assert found.sentence == ("memory_gb is 2 GB smaller at workers=8 than at workers=4; 'states' changes by -2 GB")
     assert found.to_dict()["a"]["memory_gb"] == pytest.approx(found.value_a)
 
 

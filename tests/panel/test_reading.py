@@ -41,6 +41,11 @@ ROLES = {
     ),
     "a name within that of the repeats is a setting": (REPEATED, {"intrinsic": "n"}),
     "lines of a log are repeats": (LINES, {"repeat": "iteration"}),
+    "a step of a fraction is a time": ({"gpus": NUMBERS, "step": [0.21, 0.22, 0.24, 0.25]}, {"time": "step"}),
+    "a fraction of an epoch is none": (
+        {**STEP, "epoch": [0.01, 0.02, 0.03, 0.04]},
+        {"repeat": "epoch", "time": "step_s"},
+    ),
     "a constant batch is kept beside groups": (BATCH_OF_GROUPS, {"intrinsic": "batch size"}),
     "samples a second beside a global batch stay a throughput": (LAYOUT, {"throughput": "samples/s"}),
     "series of too few counts are rows of one table": (SHORT_SERIES, {"categorical": "model", "group": None}),

@@ -1,6 +1,7 @@
 """The optimizer: exact over the grid, constraints and objectives as formulas, and words where nothing is feasible."""
 
 import itertools
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -97,6 +98,7 @@ def test_a_deadline_is_kept_by_the_upper_end(result: gp.FitResult) -> None:
     assert found.best["cost"].tolist() == sorted(keeps.cost)[:10]
     assert found.best["cost"].iloc[0] > every.cost[cheapest]
     assert (found.best["upper"] <= deadline).all()
+    assert any(re.fullmatch(r"left out by the deadline: [12] of the \d+ best", str(note)) for note in found.notes)
 
 
 def test_steps_make_time_cost_and_deadline_those_of_the_job(result: gp.FitResult) -> None:

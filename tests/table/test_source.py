@@ -93,6 +93,16 @@ def test_a_named_index_of_a_frame_is_a_column():
     assert list(open_source(frame.rename_axis(None)).cells) == ["t"]
 
 
+def test_a_frame_of_levels_units_or_durations_is_read_as_a_file_is():
+    levels = pd.MultiIndex.from_tuples([("config", "n"), ("t", "")])
+    in_levels = pd.DataFrame([[1, 2.0], [2, 1.5]], columns=levels)
+    assert list(open_source(in_levels).cells) == ["config.n", "t"]
+    of_units = pd.DataFrame({"n": [None, 1, 2], "t": ["ms", 2.0, 1.5]})
+    assert {n: c.tolist() for n, c in open_source(of_units).cells.items()} == {"n": [1, 2], "t (ms)": [2.0, 1.5]}
+    durations = pd.DataFrame({"n": [1, 2], "t": pd.to_timedelta([2000, 1500], unit="ms")})
+    assert open_source(durations).cells["t"].tolist() == [2.0, 1.5]
+
+
 def test_an_index_that_is_a_column_too_is_read_once():
     frame = pd.DataFrame({"n": [8.0, 4.0], "t": [1.0, 2.0]}).set_index("n", drop=False)
     assert pd.DataFrame(open_source(frame).cells).to_dict("list") == {"n": [8.0, 4.0], "t": [1.0, 2.0]}
