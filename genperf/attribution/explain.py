@@ -272,8 +272,8 @@ def _sentence(
     else:
         text = f"{target.name} is {size} {'larger' if difference > 0 else 'smaller'} at {names[1]} than at {names[0]}"
     # The ends are of what is longer, or of what is less.
-    ends = (lower, upper) if difference > 0 else (-upper, -lower)
-    text += interval_note(interval, *(f"{end:.3g}" for end in (*ends, abs(difference))), target.unit)
+    low, high = (lower, upper) if difference > 0 else (-upper, -lower)
+    text += interval_note(interval, f"{low:.3g}", f"{high:.3g}", f"{abs(difference):.3g}", target.unit)
     changes = terms["change"].to_numpy(float)
     # Of what changes in the direction of the whole the largest term is named, and what no term has where it is larger.
     same_way = np.where(np.sign(changes) == np.sign(difference), np.abs(changes), 0.0)

@@ -408,7 +408,11 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
     if ignored and not settings.at and not notes:
         raise _no_factor(panel, ignored[0])
     notes += [f"asked, and no factor of the model: {listed(ignored)}"] if ignored else []
-    return Requested(settings.at, (*requested.notes, *notes), requested.wanted, settings.names)
+    # A part of the machine without a column is called as in the question: `gpus` of a layout's ways.
+    called = {part: settings.names[part] for part in PARTS if part in settings.at and part not in levels}
+    called = {part: name for part, name in called.items() if meant_by(name) == part}
+    at = {called.get(name, name): text for name, text in settings.at.items()}
+    return Requested(at, (*requested.notes, *notes), requested.wanted, settings.names)
 
 
 def _no_factor(panel: Panel, name: str, hint: str = "") -> TableError:

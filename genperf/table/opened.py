@@ -586,7 +586,7 @@ def _from_frame(frame: pd.DataFrame, name: str) -> Source:
     top = [(0, columns), *((0, [*map(str, row)]) for row in frame.head(2).itertuples(index=False))]
     below_header = with_units(top)
     frame = frame.iloc[len(top) - len(below_header) :].set_axis(pd.Index(below_header[0][1]), axis=1)
-    durations = {n: cells.dt.total_seconds() for n, cells in frame.select_dtypes("timedelta").items()}
+    durations = {str(n): cells.dt.total_seconds() for n, cells in frame.select_dtypes("timedelta").items()}
     return source_of_frame(name, frame.assign(**durations))
 
 

@@ -98,3 +98,10 @@ def test_another_network_changes_what_arises_between_nodes(nodes: Shell) -> None
     assert faster["cost"] / now["cost"] == pytest.approx(faster["time"] / now["time"])
     assert faster["verdict"] != "ok"
     assert "no run used that network" in str(faster["reason"])
+
+
+def test_a_part_of_the_machine_is_called_as_in_the_question(shell: Shell) -> None:
+    # No column counts the GPUs: the nodes of four show them.
+    Path("n.csv").write_text("nodes,gpus_per_node,step_s\n1,4,0.2\n2,4,0.22\n4,4,0.23\n8,4,0.25\n")
+    rows = reply(shell, "compare", "n.csv", "--at", "gpus=32", "--or", "gpus=16")["ranking"]
+    assert {row["change"] for row in rows} == {"as it is", "gpus=16"}

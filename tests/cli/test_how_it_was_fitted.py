@@ -81,7 +81,7 @@ def test_terms_are_named_by_what_drives_them(shell: Shell) -> None:
     explained = shell("explain", "m.json", "--at", "gpus=4", "--at", "batch=16")[1]
     assert re.search(r"\nbatch / gpus +[\d.]+", explained)
     compared = shell("explain", "m.json", "--at", "gpus=1", "--versus", "gpus=16")[1]
-    assert "'batch / gpus' makes" in compared
+    assert "'batch / gpus' changes by" in compared
     assert not re.search(r"\bterm \d", printed + explained + compared)
 
 

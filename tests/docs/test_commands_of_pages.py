@@ -129,7 +129,7 @@ def test_every_command_of_a_transformer_answers(shell: Shell) -> None:
         r"wrote gpt.html",
         r"(?s)tokens_per_s .*days .*training_cost .*mfu",
         r"(?s)10B tokens take .* and cost [\d,]+; MFU is \d+ %.*What takes the time at",
-        r"'[\w ]+' makes",
+        r"'[\w ]+' changes by",
     ]
     for command, answer in zip(blocks(page, "sh"), answers, strict=True):
         assert re.search(answer, printed(shell, command))
