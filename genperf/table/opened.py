@@ -406,8 +406,11 @@ _DRAWN_LINE = re.compile(r"^[ \t]*(?:\||\+[-=]).*$", re.MULTILINE)
 _FRAMES = (
     dict.fromkeys(range(0x2500, 0x2580), "+")
     | dict.fromkeys(map(ord, "─━═"), "-")
-    | dict.fromkeys(map(ord, "│┃║"), "|")
+    | dict.fromkeys(map(ord, "│┃║┆┇┊┋╎╏"), "|")
 )
+
+#: A line below the names of a data frame that says of which type each column is: `<int> <dbl>`, `| i64 | f64 |`.
+_TYPES = re.compile(rf"^(?:[ \t|<>]*{any_of('cells.types')}(?=[ \t|<>]|$)){{2,}}[ \t|<>]*$", re.MULTILINE)
 
 #: Lines without a blank one between them: a header and two rows at least.
 _PARAGRAPH = re.compile(r"(?:^.*\S.*\n?){3,}", re.MULTILINE)
@@ -415,7 +418,7 @@ _PARAGRAPH = re.compile(r"(?:^.*\S.*\n?){3,}", re.MULTILINE)
 
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     """Read a text by what it begins with: events, JSON, a web page, literals, an outline; else as a table or a log."""
-    text = text.translate(_FRAMES)
+    text = _TYPES.sub("", text.translate(_FRAMES))
     if delimiter is None and (events := of_events(text)) is not None and (log := source_of_log(events, name)):
         return log
     if JSON.match(text):
@@ -455,7 +458,10 @@ def _table_or_log(text: str, name: str) -> Source:
             whole = source_of_log(text, name) if head.runs else plain_table(text, head)
             if whole is not None:
                 return whole
-    if (table := keyed_lines(text) or ruled_table(text)) is not None:
+    first, _, rest = text.partition("\n")
+    # pandas prints the names of values above those of the levels, and beyond them.
+    has_levels = len(first) - len(first.lstrip(" ")) >= len(rest.partition("\n")[0].rstrip()) > 0
+    if (table := keyed_lines(text) or ruled_table(text) or (cut_table(text, 0) if has_levels else None)) is not None:
         return read_delimited(table, name, "\t")
     try:
         source = read_delimited(text, name, None)
