@@ -640,8 +640,8 @@ def _scale_of(
 
     The question names the `requested` columns, and of these some with a value `outside` of their runs. The first that
     there is: a count outside, a count that varies, any count of a question inside, the only way of a split; else a
-    setting without a name of a count (`choices` has their order). Few devices beside several counts of nodes are
-    mapped as the devices of a node.
+    thread or core, or a setting without a name of a count (`choices` has their order). Few devices beside several
+    counts of nodes are mapped as the devices of a node.
     """
     columns, mapped, settings = reading.columns, reading.mapping, reading.with_role("made", "setting")
     counts = [mapped[level] for level in LEVELS if mapped.get(level) in columns]
@@ -663,6 +663,8 @@ def _scale_of(
         choices = [counts]
     elif not any(choices):
         varying = [c.name for c in settings if c.varies]
+        # Beside sizes of any name, threads and cores are what runs the program.
+        on_cores = [n for n in varying if counts_cores(n) or columns[n].canonical == "threads"]
         extrinsic = [n for n in reading.roles.extrinsic if n in {c.name for c in settings}]
         # Cores come first, then the letter of workers: of `N` and `P` the first one is a size.
         letter, *_ = words_of("headers.letter_of_workers")
@@ -684,7 +686,7 @@ def _scale_of(
         nameless = [n for n in unnamed if re.fullmatch(any_of("headers.nameless"), plain_name(n))]
         only_nameless = nameless if len(nameless) == 1 else []
         # Counts that do not vary come last.
-        choices = [letters, outside, extrinsic, requested_varying, only_one, only_nameless, counts]
+        choices = [on_cores, letters, outside, extrinsic, requested_varying, only_one, only_nameless, counts]
     return next((candidates[0] for candidates in choices if candidates), None)
 
 
