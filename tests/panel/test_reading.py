@@ -175,7 +175,9 @@ def test_tokens_per_second_of_a_layout_are_a_step(names: list[str], derived: str
     cells = {name: [1.0, 2.0, 4.0, 8.0] for name in names} | {names[-1]: [93.1, 85.2, 71.3, 60.4]}
     guess = read_columns(cells)
     assert guess.roles.texts["time"] == "step_time_s"
-    assert guess.derived == {"step_time_s": derived}
+    # Nodes do not count the devices, which are the scale.
+    assert guess.derived == {"step_time_s": derived, **({"devices": "dp*pp"} if "nodes" in names else {})}
+    assert guess.scale == ("devices" if "nodes" in names else "gpus")
 
 
 def test_the_batch_of_a_pass_is_that_of_a_worker_where_no_step_has_several() -> None:
