@@ -27,7 +27,7 @@ from scipy.special import ndtri, stdtr
 
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import PrintedAnswer
-from genperf.errors import GenperfError, OnlyFailuresError, TableError, attempted
+from genperf.errors import GenperfError, OnlyFailuresError, TableError, attempted, listed
 from genperf.fitting import fit, model_or_table
 from genperf.metrics import NOMINAL, coverage_probability, coverage_text
 from genperf.panel import Table
@@ -126,7 +126,7 @@ class Alarm(PrintedAnswer, frozen=True, eq=False):
         judged = f"p = {self.probability:.2g} ({tests}); the alarm is at {100 * self.level:g} %"
         alone = "themselves: runs" if len(self.slower) > 1 else "itself: run"
         slower = f"; by {alone} {', '.join(str(row + 1) for row in self.slower)}" if self.slower else ""
-        return (f"slower than predicted: {judged}{slower}" if self.raised else f"not slower: {judged}",)
+        return (f"slower than predicted: {judged}{slower}" if self.raised else f"not shown to be slower: {judged}",)
 
 
 def alarm_of(
@@ -244,7 +244,9 @@ def verify(
     groups = {*fitted.results, *fitted.failures}
     comparable = np.array([tuple(names) in groups for names in new.frame[[*new.group]].to_numpy()])
     if not comparable.any():
-        raise TableError("all runs are new: there is nothing to compare with", where=new.source)
+        known = listed([", ".join(names) for names in groups])
+        hint = f"runs of {', '.join(new.group)} as in {known}; or earlier runs, as a table, in the place of a model"
+        raise TableError("all runs are new: there is nothing to compare with", hint=hint, where=new.source)
     rows, times = new.frame[comparable], new.measured[comparable]
     names = [*new.group, *(factor.name for factor in new.factors)]
     configurations, shown = rows[names], [name for name in names if schema.derived.get(name) != "1"]

@@ -29,14 +29,13 @@ from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, bare, header_of, in_multiples, time_called
 from genperf.vocabulary.names import is_efficiency, is_relative, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, verdict_line
-from genperf.words.growth import cost_unit, doubted_efficiency
+from genperf.words.growth import cost_unit, doubted_efficiency, plan_sentence
 from genperf.words.numbers import (
     MILLIONS,
     count_text,
     join_values,
     rate_unit,
     texts_in_unit,
-    three_digits,
     with_article,
     with_unit,
 )
@@ -104,11 +103,10 @@ class Value(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def ends(self) -> str:
-        """The value, its interval and its verdict; a large number of milliseconds in seconds."""
-        size, unit = 1.0, self.unit
-        if self.unit in TIME_UNITS and self.value >= LARGE:
-            size, unit = np.divide(*TIME_UNITS[self.unit]), SECONDS
-        value, lower, upper = (three_digits(size * end) for end in self.expected.ends)
+        """The value, its interval and its verdict; seconds, and a large number of milliseconds, as a duration."""
+        is_duration = self.unit == SECONDS or (self.unit in TIME_UNITS and self.value >= LARGE)
+        size, unit = (np.divide(*TIME_UNITS[self.unit]), SECONDS) if is_duration else (1.0, self.unit)
+        value, lower, upper, unit = texts_in_unit(*(size * end for end in self.expected.ends), unit=unit)
         interval = "" if value == lower == upper else f"{lower} to {upper}; "
         return f"{with_unit(value, unit)} ({interval}{self.verdict})"
 
@@ -531,7 +529,10 @@ def _cost(growth: GrowthCounts, value: Interval) -> tuple[Interval, str] | None:
 
 def _closing(answer: Answer, width: int) -> Iterator[Text]:
     """Yield the verdict with its reason, what such forecasts were worth elsewhere, and what to do next."""
-    likeliest = answer.answers[0]
+    likeliest, plan = answer.answers[0], None if answer.facts is None else answer.facts.plan
+    if plan is not None and (plan.best is None or plan.breaks):
+        # The rows do not show that a limit is broken.
+        yield from (Text(line, style=f"bold {COLORS[BLIND]}") for line in wrap(plan_sentence(plan), width))
     if answer.measured:
         yield Text(f"{MEASURED} {answer.measured.rstrip('.')}")
     if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):

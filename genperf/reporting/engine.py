@@ -19,7 +19,7 @@ from genperf.attribution.equation import equation
 from genperf.attribution.terms import serving
 from genperf.discrepancy import Discrepancy, Stack
 from genperf.discrepancy.stack import LEAST_MORE, NORMAL
-from genperf.errors import GenperfError, counted
+from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.formula import JAVASCRIPT, LANGUAGES, Node, in_language, parse, render
 from genperf.prediction import Member, discrepancies_of, stack_of, verdict
@@ -254,7 +254,7 @@ def export(result: FitResult, to: str) -> str:
     """
     if not result.is_formula:
         raise GenperfError(
-            f"an average of {counted(len(result.members), 'expression')} has no formula",
+            f"the model '{result.model}' is an average, which has no formula",
             hint="--model generic fits one, and so do families and formulas (genperf list models)",
         )
     expression, constants = result.best.expression, result.best.values
@@ -264,7 +264,7 @@ def export(result: FitResult, to: str) -> str:
     if to == "extra-p":
         return render(node, lambda value: f"{value:.6g}").replace("**", "^")
     names = _identifiers([f.name for f in result.schema.factors])
-    ranges = "; ".join(f"{f.name} {f.lower:.4g} to {f.upper:.4g}" for f in result.schema.factors if not f.levels)
+    ranges = ", ".join(f"{f.name} {f.lower:.4g} to {f.upper:.4g}" for f in result.schema.factors if not f.levels)
     target = result.schema.target
     # Nothing in it ends a comment.
     measured = re.sub(r"[^\w .,:%+-]", "_", ranges)

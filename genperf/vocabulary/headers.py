@@ -43,9 +43,8 @@ _UNIT_OF_RATE = {
 }
 _OF_A_WORKER = frozenset(words_of("headers.rate_of_a_worker"))
 _MEMORY_UNITS = {unit.lower(): unit for unit in words_of("headers.memory_unit")}
-_UNITS = _MEMORY_UNITS | {
-    word.lower(): words_of(f"headers.{u}")[0] for u in ("joule", "watt") for word in words_of(f"headers.{u}")
-}
+_WORDS_OF_UNITS = [words_of(f"headers.{unit}") for unit in ("joule", "watt", "kwh", "kw")]
+_UNITS = _MEMORY_UNITS | {word.lower(): words[0] for words in _WORDS_OF_UNITS for word in words}
 #: What is counted, as it is spelled and as it is called.
 _COUNTED = {word: called for called, spelled in section("counted").items() for word in spelled}
 _CALLED = _COUNTED | dict.fromkeys(words_of("headers.iterations"), "iterations")

@@ -154,6 +154,9 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
         "gpus,images_per_s\n1,100\n2,290\n4,850\n8,2500\n", at("gpus=16"),
         ["such an efficiency is hardly so: the runs show little of what gpus"],
     ),
+    "a limit that no count keeps stands on the card": (
+        FOUR, ["--samples", "1B", "--deadline", "1h"], [r"no\s+count\s+of 1 to \d+ gpus\s+is\s+enough.\s+The"],
+    ),
     "in proportion is not doubted": (FOUR, ["--full", *at("gpus=16")], ["!hardly so", "!wrong if"]),
     # Sixteen times the devices, and the same rate: each of them has it.
     "a rate that stays the same is doubted": (

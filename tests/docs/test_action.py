@@ -53,7 +53,10 @@ def test_the_step_takes_several_files_and_an_alarm(tmp_path: Path, shell: Shell)
     head, *rows = (ROOT / "docs" / "examples" / "nightly.csv").read_text().splitlines()
     for number, name in enumerate(("one.csv", "two.csv")):
         (tmp_path / name).write_text("\n".join([head, *rows[3 * number : 3 * number + 3]]) + "\n")
-    for alarm, status, words in (("0.01", 0, "not slower"), ("3", 1, "the alarm is a rate of false alarms")):
+    for alarm, status, words in (
+        ("0.01", 0, "not shown to be slower"),
+        ("3", 1, "the alarm is a rate of false alarms"),
+    ):
         done = step(tmp_path, "one.csv two.csv", RECORDED, alarm=alarm, version="genperf==0.1")
         assert done.returncode == 7, done.stderr
         ended, out, errors = shell(*(tmp_path / "words.txt").read_text().splitlines())

@@ -37,6 +37,7 @@ def expected() -> float:
 def test_python_has_the_value() -> None:
     names: dict[str, object] = {}
     exec(export(fitted(), "python"), names)
+    assert re.search(r"measured: [\w ]+ \d to \d+, [\w ]+ \d to \d+\n", export(fitted(), "python"))
     assert names["predict"](workers=6.0, batch_size=24.0, framework="mxnet") == pytest.approx(expected())  # type: ignore[operator]
 
 

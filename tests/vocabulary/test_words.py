@@ -112,6 +112,7 @@ def test_patterns_compile() -> None:
         ("max_mem_allocated_GiB", Header("quantity", "GiB")),
         ("power_w", Header("quantity", "W")),
         ("joules_per_step", Header("quantity", "J")),
+        ("energy_kwh", Header("quantity", "kWh")),
         ("Number of sequences processed per second", Header("rate", "s", "sequences")),
     ],
 )
