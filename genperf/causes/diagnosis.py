@@ -325,7 +325,7 @@ def _cause(evidence: CauseEvidence, runs: Runs, chances: Mapping[str, float]) ->
         against.append(f"the run at {runs.places[farthest]} is {difference} than that")
     rivals = [c for c in chances if c != cause and chances[c] >= AS_WELL * chances[cause]]
     if rivals:
-        against.append(f"as likely: {', '.join('no cause' if c == NONE else c for c in rivals)}")
+        against.append(f"also likely: {', '.join('no cause' if c == NONE else c for c in rivals)}")
     if len(np.unique(runs.batch[runs.slow])) == 1 and not runs.jobs:
         against.append("one batch was measured: a second one tells computation from exchange")
     supports, decide_by = (text.format(**values_in_texts) for text in (form.supports, form.decide_by))

@@ -1037,8 +1037,8 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
     execution |= {n: c for c, n in reading.mapping.items() if n in {c.name for c in settings}}
     ways = [n for n, canonical in execution.items() if canonical in WAYS]
     # Nodes alone do not count the devices: one of them may be filled in part.
-    counts = {"workers", "devices_per_node"} & {*execution.values(), *reading.mapping}
-    scaled_by_ways = len(ways) > 1 and not counts and DEVICES not in columns
+    counted = {"workers", "devices_per_node"} & {*execution.values(), *reading.mapping}
+    scaled_by_ways = len(ways) > 1 and not counted and DEVICES not in columns
     if reading.scale is None and not roles.extrinsic and not single:
         reading.kinds_alone = not any(c.varies for c in settings) and any(c.varies for c in reading.with_role("kind"))
     if roles.measured_column is None:
