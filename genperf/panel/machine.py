@@ -344,8 +344,13 @@ class Machine(Struct, frozen=True, dict=True):
         """
         count, before = (of_parts.get("workers", of_parts.get("nodes")) for of_parts in (parts, base))
         passes, one = self.columns.get("micro_batches"), np.ones(1)
+        ways = parts.get("data_parallel", one)
+        if {"global_batch", "micro_batch", "micro_batches"} <= {*base} and count is not None and before is not None:
+            # The batches show the ways of data, also where nodes alone are counted.
+            grown = ways / base["data_parallel"] if "data_parallel" in base else count / before
+            ways = base["global_batch"] / (base["micro_batch"] * base["micro_batches"]) * grown
         # The samples of one pass on all ways of data; NaN where nothing gives a micro-batch.
-        at_once = parts.get("data_parallel", one) * parts.get("micro_batch", np.nan * one)
+        at_once = ways * parts.get("micro_batch", np.nan * one)
         always_the_same = passes is not None and passes.distinct == 1 and "global_batch" not in self.columns
         work = None
         if "global_batch" in given:
@@ -418,7 +423,9 @@ class Machine(Struct, frozen=True, dict=True):
         go_on = self.growth or {"weak", "strong"} <= {*self.growths[1].values()}
         if "global_batch" in settled or by_passes or (counted and ("batch" in settled or go_on)):
             settled |= {"global_batch"} | ({"batch"} if counted else set())
-            settled |= {"micro_batches"} if {"micro_batch", "data_parallel"} <= settled else set()
+            by_batches = counted and not self.splits and {"global_batch", "micro_batches"} <= {*self.columns}
+            shows_ways = "data_parallel" in settled or by_batches
+            settled |= {"micro_batches"} if "micro_batch" in settled and shows_ways else set()
         return frozenset(settled)
 
     def refuse_contradictions(self, parts: Parts, given: Parts, where: str | None = None) -> None:

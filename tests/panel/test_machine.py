@@ -73,6 +73,14 @@ def test_a_batch_beside_passes_is_that_of_one(batch: str, passes: list[int], sec
     assert answered(of_all, gpus=64)["global_batch"] == 512
 
 
+def test_batches_show_how_many_passes_more_nodes_take() -> None:
+    """Nothing counts the devices of a node; twice the nodes take half of the passes."""
+    counts, seconds = {"nodes": [1, 2, 4], "grad_accum": [32, 16, 8]}, [8.0, 4.2, 2.3]
+    runs = pd.DataFrame({**counts, "gbs": 2048, "mbs": 8, "step_s": seconds})
+    assert gp.ask(runs, nodes=8).taken == {}
+    assert answered(runs, nodes=8)["throughput"] == pytest.approx(1600.0, rel=0.15)
+
+
 def test_a_question_says_how_many_devices_a_node_has_and_a_header_how_many_tokens_its_unit_is() -> None:
     """Of rates of a device beside nodes alone; a million tokens a second for a day are 86.4 thousand million."""
     of_nodes = RATES.drop(columns="gpus")
