@@ -390,7 +390,9 @@ def _resolved(opened: Recognised) -> dict[str, str]:
         # Of a factor the measured levels answer for one that no run has; several are no configuration.
         one_level = not any(evidence.rows_with(level.strip()).any() for level in text.split(","))
         is_known = value is not None or rows.any() or (name in reading.roles.categorical and one_level)
-        if not is_known or (name == reading.scale and (value or 0.0) <= 0.0):
+        # Half a device does not run.
+        is_no_count = (value or 0.0) <= 0.0 or ((value or 0.0) % 1.0 > 0.0 and counts_devices(name))
+        if not is_known or (name == reading.scale and is_no_count):
             raise _no_level(name, text, evidence)
         wanted[name] = text if evidence.numeric or not rows.any() else str(evidence.texts[rows][0])
     return wanted
@@ -401,7 +403,7 @@ def _no_level(name: str, text: str, evidence: TableColumn) -> TableError:
     levels = list(evidence.levels)
     if evidence.numeric and amount(text) is not None:
         largest = 2.0 * float(np.max(evidence.known))
-        return TableError(f"{name} is a count above zero, and not {text}", hint=f"--at {name}={largest:g}")
+        return TableError(f"{name} is a whole count above zero, and not {text}", hint=f"--at {name}={largest:g}")
     # A count is no misspelling of another one.
     alike = [] if evidence.numeric else difflib.get_close_matches(text, levels, SERIES_MAX_LEVELS, 0.4)
     return TableError(f"no run has {name}={text}", hint=f"one of {', '.join(alike or levels[:SERIES_MAX_LEVELS])}")

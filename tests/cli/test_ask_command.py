@@ -322,7 +322,8 @@ REFUSED: dict[str, tuple[str, list[str], list[str]]] = {
         at("gpus=8", "net=b"), ["no run of b ended with a value"],
     ),
     "a text in the place of a count": (FOUR, at("gpus=many"), ["no run has gpus=many", "one of 1, 2, 4, 8"]),
-    "a count below one": (FOUR, at("gpus=-3"), ["gpus is a count above zero, and not -3"]),
+    "a count below one": (FOUR, at("gpus=-3"), ["gpus is a whole count above zero, and not -3"]),
+    "half a device": (FOUR, at("gpus=8.5"), ["gpus is a whole count above zero, and not 8.5"]),
     "one count left": (
         "gpus,step_s\n1,1.0\n2,0,55\n4,abc\n", at("gpus=16"),
         ["only gpus=1 can be used: 2 rows left out (line 3: 3 fields where the header has 2)"],
