@@ -408,11 +408,7 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
     if ignored and not settings.at and not notes:
         raise _no_factor(panel, ignored[0])
     notes += [f"asked, and no factor of the model: {listed(ignored)}"] if ignored else []
-    # A part of the machine without a column is called as in the question: `gpus` of a layout's ways.
-    called = {part: settings.names[part] for part in PARTS if part in settings.at and part not in levels}
-    called = {part: name for part, name in called.items() if meant_by(name) == part}
-    at = {called.get(name, name): text for name, text in settings.at.items()}
-    return Requested(at, (*requested.notes, *notes), requested.wanted, settings.names)
+    return Requested(settings.at, (*requested.notes, *notes), requested.wanted, settings.names)
 
 
 def _no_factor(panel: Panel, name: str, hint: str = "") -> TableError:
@@ -435,8 +431,10 @@ def _setting_of(panel: Panel, legend: Legend, column: str, text: str) -> str | N
     if entry is not None and not entry.numeric:
         return None
     meant = panel.meant(column, in_table=entry is not None)
-    is_part = meant in PARTS and panel.machine.means(meant)
-    return meant if meant in settings or is_part or any(meant in read for read in panel.inputs.values()) else None
+    if meant in PARTS and meant not in settings and panel.machine.means(meant):
+        # A part of the machine without a column is called as in the question: `gpus` of a layout's ways.
+        return column
+    return meant if meant in settings or any(meant in read for read in panel.inputs.values()) else None
 
 
 def _level_of(text: str, levels: Collection[str]) -> str:

@@ -1036,10 +1036,9 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
     execution = {n: c for n in names if (c := canonical_of(n)) in EXTRINSIC}
     execution |= {n: c for c, n in reading.mapping.items() if n in {c.name for c in settings}}
     ways = [n for n, canonical in execution.items() if canonical in WAYS]
-    counted = {*LEVELS, "devices_per_node"} & {*execution.values(), *reading.mapping}
-    # Nodes alone do not count the devices of several ways: a node may be filled in part.
-    several_vary = counted == {"nodes"} and sum(columns[n].varies for n in ways) > 1
-    scaled_by_ways = len(ways) > 1 and (counted.isdisjoint(LEVELS) or several_vary) and DEVICES not in columns
+    # Nodes alone do not count the devices: one of them may be filled in part.
+    counted = {"workers", "devices_per_node"} & {*execution.values(), *reading.mapping}
+    scaled_by_ways = len(ways) > 1 and not counted and DEVICES not in columns
     if reading.scale is None and not roles.extrinsic and not single:
         reading.kinds_alone = not any(c.varies for c in settings) and any(c.varies for c in reading.with_role("kind"))
     if roles.measured_column is None:

@@ -171,6 +171,10 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
         WAYS, ["--full", *at("dp=16", "tp=4")],
         [r"\Aread as: --time step_s --extrinsic devices,dp,tp,pp", "!taken at.*devices="],
     ),
+    "a price is that of the devices of a layout, also beside nodes": (
+        "nodes,tp,pp,dp,mbs,gbs,s\n2,8,2,1,1,64,7\n4,8,2,2,1,128,7.1\n8,8,2,4,1,256,7.2\n",
+        ["--full", *at("nodes=16"), "--price", "2/h"], ["64 to 128 devices", "is 2 per device-hour", "!dp-"],
+    ),
     "a formula tells the devices": (
         WAYS, ["--full", *at("dp=16", "tp=4"), "--extrinsic", "gpus,dp,tp,pp", "--let", "gpus=dp*tp*pp"],
         [r"\Aread as: --time step_s --extrinsic gpus,dp,tp,pp"],

@@ -132,7 +132,7 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
     "ways": (
         csv_of("nodes,tp,pp,dp,mbs,gbs,iter_s", ((2 * n, 8, 2, n, 1, 64 * n, 7 + n / 20) for n in COUNTS)),
         ("nodes=32",),
-        ("x that of dp=1", "Growing from dp=8 to dp=16"), ("Nothing smaller",),
+        ("x that of 16 devices", "Growing from 128 to 256 devices"), ("Nothing smaller",),
     ),
     # A path before a rate; the batches of a second are those of all.
     "path": (
