@@ -111,6 +111,7 @@ _SWITCHES = ("zero", "recomputation", "precision", "offload")
 _NUMBERED = re.compile(r"([a-z]*[ _-]?)(\d+|[a-z])")
 #: What all cells of a column are that says how each run was scaled.
 SCALED = re.compile(any_of("cells.kind_of_scaling"))
+_SERIAL = re.compile(any_of("headers.serial"), re.IGNORECASE)
 #: Units of the time of a step, which are no units of a price.
 _OF_A_STEP = ("s", "ms", "us", "ns")
 #: Kind of a header → why its column is measured.
@@ -1119,6 +1120,7 @@ def _with_series(
     columns, scale = reading.columns, reading.scale
     # The texts that name kinds, then the numbers that are free to be factors, and the batches among these.
     kinds = [c for c in reading.with_role("kind") if c.name not in roles.group]
+    kinds = [c for c in kinds if c.name in requested or not _names_the_serial_run(c, columns.get(scale or ""))]
     repeated = repeated_kinds({c.name: c.texts for c in kinds if not c.is_provenance}, requested)
     texts = [c.name for c in kinds if c.name not in repeated]
     texts += [c.name for c in reading.with_role("label") if c.is_provenance and c.names_kinds]
@@ -1148,6 +1150,14 @@ def _with_series(
         levels = [n for n in texts if not columns[n].is_provenance]
         roles = replace(roles, categorical=tuple(dict.fromkeys([*roles.categorical, *levels])))
     return replace(roles, intrinsic=tuple(dict.fromkeys([*roles.intrinsic, *(c.name for c in free)])))
+
+
+def _names_the_serial_run(kind: TableColumn, scale: TableColumn | None) -> bool:
+    """Tell whether names only say which run is the sequential one, that of the smallest count, `SEQ` beside `MPI`."""
+    serial = [level for level in kind.levels if _SERIAL.fullmatch(level)]
+    if scale is None or len(kind.levels) != 2 or len(serial) != 1:
+        return False
+    return bool(np.array_equal(kind.rows_with(serial[0]), scale.values == scale.lowest))
 
 
 def _is_of_all(reading: Reading, batch: TableColumn, scale: TableColumn) -> bool:

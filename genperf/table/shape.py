@@ -43,6 +43,7 @@ NO_KIND = "(none)"
 YEARS = (1900, 2100)
 _REPEAT = re.compile(rf"(?<![^\W\d_]){any_of('headers.run_of_several')}s?(?![^\W\d_])", re.IGNORECASE)
 _ONE = re.compile(rf"(?<!\w){any_of('headers.one')}(?=[^\W\d_])", re.IGNORECASE)
+_SERIAL = re.compile(rf"(?<![^\W_]){any_of('headers.serial')}(?![^\W_])", re.IGNORECASE)
 _JOINS = rf"(?:{any_of('headers.preposition')}|@)"
 _NUMBER_OF = any_of("headers.number_of").replace("_", r"[\s_]")
 _ORDINAL = r"(?:st|nd|rd|th|nda|era|ra|da|ta|er|ere|ère|eme|ème|ª|º|°|\.)"
@@ -302,11 +303,18 @@ def _spread(long: Source, count: str, value: str) -> Source:
 
 def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
     """Return the columns that differ by a number alone and belong together: values at the same counts, or repeats."""
+    # `single device` is of one, beside `2 cards`.
+    readings = {name: reading for name in cells if (reading := _reading(_ONE.sub("1 ", name))) is not None}
+    counted_words = {word for kind, word, *_ in readings.values() if kind == "before"}
+    if len(counted_words) == 1:
+        # So is `sequential`, beside `2 threads`.
+        one = f"1 {min(counted_words)}"
+        serial = {name: _reading(_SERIAL.sub(one, name)) for name in cells if name not in readings}
+        readings |= {name: reading for name, reading in serial.items() if reading is not None}
     alike: dict[tuple[str, str, str], dict[str, tuple[int, str]]] = {}
     for name in cells:
-        # `single device` is of one, beside `2 cards`.
-        if (reading := _reading(_ONE.sub("1 ", name))) is not None:
-            kind, word, value, number = reading
+        if name in readings:
+            kind, word, value, number = readings[name]
             alike.setdefault((kind, meant_by(word) or _stem(word), value), {})[name] = number, word
     candidates = []
     for (kind, stem, value), columns in alike.items():

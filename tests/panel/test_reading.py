@@ -30,6 +30,7 @@ SHARES = {"gpus": [1, 2, 4], "a TFLOP/s/GPU": [1024.4, 1007.7, 985.2], "b / a": 
 DAYS = {"when": [f"2024-01-0{k} 10:00" for k in (2, 3, 4)] * 2, "host": list("aaabbb"), "gpus": [1, 2, 4] * 2}
 DATED = {"date": list("xxyyxyzz"), "net": list("aaaabbbb"), "gpus": [1, 2, 4, 8] * 2, "images/s": NUMBERS * 2}
 SIZES = {"n": [64, 64, 128, 128], "threads": [1, 2, 1, 2], "time_s": [1.12, 0.63, 2.31, 1.24]}
+SERIAL = {"mode": ["SEQ", "MPI", "MPI", "MPI"], "processes": [1, 2, 4, 8], "time_s": [9.0, 4.8, 2.6, 1.4]}
 ITERATIONS = {"gpus": NUMBERS, "batch_size": [32] * 4}
 #: What columns are → the columns, and the roles that they get; a role of None is not there.
 ROLES = {
@@ -39,6 +40,10 @@ ROLES = {
     "statistics and ranks are no settings": (
         {"gpus": [1, 2, 4, 8], "images_per_s": NUMBERS, **WATCHED},
         {"throughput": "images_per_s", "extrinsic": "gpus", "intrinsic": None, "time": None},
+    ),
+    "a name of the serial run names no series": (
+        SERIAL,
+        {"extrinsic": "processes", "group": None, "categorical": None},
     ),
     "threads run a program beside a size of any name": (SIZES, {"extrinsic": "threads", "intrinsic": "n"}),
     "a name within that of the repeats is a setting": (REPEATED, {"intrinsic": "n"}),
