@@ -532,6 +532,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             value = another._value(name, *another._question_of(model, requested), None)
             scale = self.reading.scale or ""
             count = value.at.get(scale, np.max(another._counts, initial=0.0))
+            if len({*another._counts.tolist()}) == 1 and count not in another._counts:
+                return None  # one count of it shows nothing of another
             elsewhere = f", at {join_values({scale: count})}" if scale in place and place[scale] != count else ""
             return f"{join_values(levels)}: {value.ends}{elsewhere}"
         return None

@@ -174,6 +174,13 @@ def test_a_table_of_latex_has_its_unit_in_the_caption_and_a_card_for_each_series
     assert any(line.startswith("  other series  Framework=Other: ") for line in lines)
 
 
+def test_a_series_of_one_count_is_not_asked_about_another(tmp_path: Path) -> None:
+    rows = ["Serial,1,40", *(f"{kind},{n},{t / n}" for kind, t in (("MPI", 44), ("OpenMP", 42)) for n in (2, 4, 8))]
+    (tmp_path / "runs.csv").write_text("\n".join(["Version,Cores,time_s", *rows]), encoding="utf-8")
+    (other,) = ask(tmp_path / "runs.csv", at={"Cores": "16"}).others
+    assert "Serial" not in other
+
+
 def test_a_number_behind_a_blank_is_a_fact_where_its_key_is_a_quantity(tmp_path: Path) -> None:
     steps = "".join(f"INFO [Rank 0] epoch 0 step {n} loss 3.1 step_time 0.4{n} s\n" for n in range(5))
     (tmp_path / "job.out").write_text(f"SLURM_NTASKS=8\n{steps}", encoding="utf-8")
