@@ -318,6 +318,8 @@ def _advice(
     """Return the next run to measure, or why there is none; neither without a forecast."""
     if forecast is None:
         return None, ""
+    if expected.fits < 0.5:
+        return None, "it most likely fails there"
     lower, upper = (float(end[0]) for end in forecast.band(0.9, "confidence", result.floor))
     value = expected.value.value
     confidence = Interval(value, min(lower, value), max(upper, value))
