@@ -463,8 +463,10 @@ def _read_alike(
         parsed |= {name: (_on_nodes(1.0, values["devices"]), kind) for name, (values, kind) in single.items()}
         without = [name for name in without if name not in single]
     if len({frozenset(values) for values, _ in parsed.values()}) > 1:
-        # `1 GPU` beside `2 GPUs`.
-        plurals = {n: ({_plural(w): v for w, v in values.items()}, kind) for n, (values, kind) in parsed.items()}
+        # `1 GPU` beside `2 GPUs`, `1 process` beside `2 processes`.
+        spelled = {w for values, _ in parsed.values() for w in values}
+        plural_of = {w: next((p for p in (f"{w}s", f"{w}es") if p in spelled), _plural(w)) for w in spelled}
+        plurals = {n: ({plural_of[w]: v for w, v in values.items()}, kind) for n, (values, kind) in parsed.items()}
         parsed = plurals if len({str(taken) for taken in plurals.values()}) == len(parsed) else parsed
     words = {frozenset(values) for values, _ in parsed.values()}
     all_words = frozenset().union(*words)
