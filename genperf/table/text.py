@@ -1042,7 +1042,7 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     1. An array, `[{…}, {…}]`, or `{"columns": […], "data": [[…], […]]}`.
     2. Columns by the numbers of the rows, `{"gpus": {"0": 1, "1": 2}, "s": {"0": 9, "1": 5}}`.
     3. Objects whose names hold numbers, each with its runs, `{"8 GPUs": {…}, "16 GPUs": {…}}`.
-    4. A list of runs beside settings that they share, `{"model": "bert", "runs": [{…}, {…}]}`.
+    4. A list of runs, or several alike, beside settings that they share, `{"model": "bert", "runs": [{…}, {…}]}`.
     5. The object itself, where it has a result.
     6. Columns, `{"gpus": [1, 2], "s": [9, 5]}`.
     7. Objects by name, `{"jax": {…}, "torch": {…}}`.
@@ -1068,7 +1068,11 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
             by_name = [{name_key: name, **item} for name, item in objects.items()]
     if by_name and all(re.search(r"\d", key) for key in objects):
         return [run for record in by_name for run in _runs_within(record)]
-    runs = max(filter(_are_runs, arrays.values()), key=len, default=None)
+    lists = {key: items for key, items in arrays.items() if _are_runs(items)}
+    runs = max(lists.values(), key=len, default=None)
+    if len(lists) > 1 and len({frozenset(run) for items in lists.values() for run in items}) == 1:
+        # Runs of the same keys in several lists have the name of theirs.
+        runs = [{"name": key, **run} for key, items in lists.items() for run in items]
     if runs is not None:
         # The results beside a list of runs sum them up.
         settings = {key: item for key, item in scalars.items() if not is_result(key)}
