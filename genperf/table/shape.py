@@ -308,8 +308,8 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
     counted_words = {word for kind, word, *_ in readings.values() if kind == "before"}
     if len(counted_words) == 1:
         # So is `sequential`, beside `2 threads`.
-        one = f"1 {min(counted_words)}"
-        serial = {name: _reading(_SERIAL.sub(one, name)) for name in cells if name not in readings}
+        single = f"1 {min(counted_words)}"
+        serial = {name: _reading(_SERIAL.sub(single, name)) for name in cells if name not in readings}
         readings |= {name: reading for name, reading in serial.items() if reading is not None}
     alike: dict[tuple[str, str, str], dict[str, tuple[int, str]]] = {}
     for name in cells:

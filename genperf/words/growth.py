@@ -97,8 +97,8 @@ def doubted_efficiency(growth: GrowthCounts) -> str:
         return ""
     if not 1.0 / MOST_SLOWED < (speedup := growth.speedup or 0.0) < MOST_EFFICIENCY:
         return ""
-    each = singular(growth.name)
-    return f"wrong if the rate is of each {each} (its header then ends in '/{each}'): it is {100 * speedup:.0f} % then"
+    device = singular(growth.name)
+    return f"wrong if the rate is of each {device} (its header then ends in '/{device}'): it is {100 * speedup:.0f} % then"
 
 
 def percent_text(share: Interval, interval: float) -> str:
