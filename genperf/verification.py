@@ -245,7 +245,8 @@ def verify(
     comparable = np.array([tuple(names) in groups for names in new.frame[[*new.group]].to_numpy()])
     if not comparable.any():
         known_groups = listed([", ".join(names) for names in groups])
-        hint = f"runs of {', '.join(new.group)} as in {known_groups}; or earlier runs, as a table, in the place of a model"
+        hint = f"runs of {', '.join(new.group)} as in {known_groups}"
+        hint += "; or earlier runs, as a table, in the place of a model"
         raise TableError("all runs are new: there is nothing to compare with", hint=hint, where=new.source)
     rows, times = new.frame[comparable], new.measured[comparable]
     names = [*new.group, *(factor.name for factor in new.factors)]

@@ -752,10 +752,11 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         That is a latency of users, a time by a size, or whatever was measured along a column with a unit.
         """
         columns, target, scale = self.reading.columns, model.schema.target, self.reading.scale or ""
-        by_batch = "global_batch" in self.reading.mapping
-        work_known = self.question.work or model.schema.scaling or target.throughput or by_batch
+        work_known = self.question.work or model.schema.scaling or target.throughput
         of_devices = counts_devices(scale) or canonical_of(scale) == "data_parallel"
-        is_step = work_known or not target.is_time or of_devices
+        is_step = work_known or not target.is_time or of_devices or "global_batch" in self.reading.mapping
+        # The time of a step is one where columns show its samples, whatever the count is called.
+        is_step = is_step or (columns[name].header.of == "step" and model.panel.step.known == "columns")
         scale_has_unit = scale in columns and columns[scale].kind != ""
         if is_step and not scale_has_unit:
             return None
@@ -806,8 +807,8 @@ def unit_of_column(name: str, header: Header, unit: str) -> str:
         return header.unit
     if header.kind != "rate" or (not header.counted and is_relative(name)):
         return ""
-    words = sorted(DEVICE_WORDS | NODE_WORDS)
-    device = next((w for w in words if name.lower().rstrip(")").endswith(w)), "worker")
+    words = re.findall(r"[a-z]+", name.lower())
+    device = next((word for word in reversed(words) if word in DEVICE_WORDS | NODE_WORDS), "device")
     rate = rate_unit(header.counted or "samples")
     return rate if rate == "x" else f"{rate.removesuffix('/s')}/{header.unit}" + (f"/{device}" if header.shared else "")
 

@@ -55,6 +55,7 @@ from genperf.vocabulary.headers import (
     RELATIVE,
     STEP_WORDS,
     TIME_UNITS,
+    TIME_WORDS,
     Header,
     bandwidth_of,
     header_of,
@@ -127,8 +128,10 @@ LONGEST = 1e8
 LONGEST_STEP = 1e3
 #: Why a setting is predicted.
 WANTED = "it is wanted"
-#: Headers of one word that are times where something must have been measured, and their units.
-TIME_HEADERS = dict.fromkeys(("s", "t", *STEP_WORDS), "s") | {"ms": "ms", "us": "us", "ns": "ns"}
+#: Headers of one word that are times where something must have been measured, and their units. `h` is a size, and `min`
+#: the least, as often as a time.
+TIME_HEADERS = {word: unit for word, unit in TIME_WORDS.items() if word not in ("h", "min")}
+TIME_HEADERS |= dict.fromkeys(("t", *STEP_WORDS), "s")
 
 
 class Reading(Struct, eq=False, dict=True):
@@ -517,8 +520,10 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
     for name, consequence in consequences(values, names, reading.series, {c.name for c in ratios}).items():
         base, *further = consequence.factors
         proportional = not further and consequence.factors[base] == 1
-        # The question counts in another column, of which a count of the field is a multiple: that one follows.
+        # The question counts in another column, of which a count of the field is a multiple: that one follows. So does
+        # a batch of all of which each of `executors` has a whole share.
         is_base = proportional and reading.columns[name].meant in LEVELS and reading.columns[base].meant is None
+        is_base |= proportional and _shares_batch(reading.columns[name], reading.columns[base])
         column, follows = reading.columns[base if is_base else name], Consequence({name: 1}) if is_base else consequence
         # Two networks that scale alike have proportional columns, of which neither is made from the other.
         alike = proportional and name in before and base in before
@@ -533,6 +538,12 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
         # Something was measured, though it rises as the count does.
         for name in before:
             reading.columns[name].role, reading.columns[name].follows = "measured", None
+
+
+def _shares_batch(column: TableColumn, batch: TableColumn) -> bool:
+    """Tell whether a column without a name of the field counts what has whole shares of a batch of all."""
+    nameless = column.meant is None and not column.kind and not is_size(column.name)
+    return nameless and batch.canonical == "global_batch" and bool(np.all(batch.values % column.values == 0.0))
 
 
 def _settle_functions(varied: Sequence[TableColumn], named: set[str]) -> None:

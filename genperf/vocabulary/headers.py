@@ -49,6 +49,8 @@ _UNITS = _MEMORY_UNITS | {word.lower(): words[0] for words in _WORDS_OF_UNITS fo
 _COUNTED = {word: called for called, spelled in section("counted").items() for word in spelled}
 _CALLED = _COUNTED | dict.fromkeys(words_of("headers.iterations"), "iterations")
 _NEVER_A_TIME = frozenset({*_COUNTED, *_COUNTED.values()} - {*words_of("headers.counted_or_timed")})
+#: `per GPU img/s`, which is `img/s per GPU`.
+_PER_DEVICE_FIRST = re.compile(rf"^({any_of('headers.per')}[\s_\-](?:{'|'.join(sorted(DEVICE_WORDS))}))[\s_\-:,]+(.+)")
 #: `ktok`, `kimg`, `mcells`: so many of what is counted.
 _MANY = re.compile(rf"\b([kmb])({'|'.join(sorted(w for w in {*_COUNTED, *_COUNTED.values()} if len(w) > 2))})\b")
 _DATA = frozenset(prefix + unit for prefix in ("", "k", "m", "g", "t") for unit in words_of("headers.data")) - {"b"}
@@ -158,6 +160,8 @@ def header_of(column: str) -> Header:
     ('h', 'd', True)
     >>> header_of("Time1").kind, header_of("run_time2").kind, header_of("T1").kind
     ('time', 'time', '')
+    >>> header_of("per GPU img/s").shared, header_of("per-device throughput (img/s)").shared
+    (True, True)
     >>> header_of("tok/s/H100").shared, header_of("tok/s/dev").shared, header_of("step time (ms) ± std").unit
     (True, True, 'ms')
     """
@@ -293,6 +297,7 @@ def _sides_of_ratio(text: str) -> list[list[str]]:
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", named).lower()
     # A speed-up is no speed.
     spaced = re.sub(r"speed[\s_\-]+up(?![a-z])", "speedup", spaced)
+    spaced = _PER_DEVICE_FIRST.sub(r"\2 \1", spaced)
     sides = [re.split(r"[\s_\-.,:()\[\]]+", side) for side in _PER.split(spaced)]
     sides = [[_MULTIPLES.get(word, word) for word in side if word] for side in sides]
     sides[0] = _MANY.sub(r"\1 \2", " ".join(sides[0])).split(" ") if sides[0] else []

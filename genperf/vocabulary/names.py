@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from genperf.vocabulary import any_of, section, words_of
-from genperf.vocabulary.headers import NODE_WORDS, bare, header_of
+from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, bare, header_of
 
 #: Names that tables of any program use, those of a transformer, and all: the canonical name first. Families use it.
 GENERAL, TRANSFORMER = section("factors"), section("transformer")
@@ -166,6 +166,12 @@ def _as_a_count(column: str) -> frozenset[str]:
 
 
 _OF_A_RUN = re.compile(any_of("headers.of_a_run"))
+#: `H100s`, and of `# V100` what is counted.
+_KINDS_OF_DEVICES = re.compile(rf"{any_of('cells.kinds_of_devices')}(s?)")
+#: What a batch holds so many of, as it is spelled.
+_SAMPLES = words_of("headers.of_a_batch") + tuple(
+    word for called in words_of("headers.of_a_batch") for word in words_of(f"counted.{called}")
+)
 _ONE_PER_OTHER = re.compile(rf"(\w+?)_{any_of('headers.per')}_(\w+)")
 
 
@@ -196,7 +202,22 @@ def _in_other_words(column: str) -> frozenset[str]:
     pairs = zip(LEVELS, per.groups() if per is not None else (), strict=False)
     known = [not {noun, f"{noun}s"}.isdisjoint(ALIASES[level]) for level, noun in pairs]
     of_a_node = {"devices_per_node"} if known and all(known) else set()
-    return frozenset({apart, name, *of_a_run, *of_a_node}) | _as_a_count(apart)
+    of_devices = _KINDS_OF_DEVICES.fullmatch(counted)
+    if of_devices is not None and (of_devices[1] or counted != plain_name(column)):
+        of_a_run = {"gpus"}
+    return frozenset({apart, name, *of_a_run, *of_a_node, *_batch_in_other_words(name)}) | _as_a_count(apart)
+
+
+def _batch_in_other_words(name: str) -> set[str]:
+    """Return the usual name of a batch by whose it is, `batch_size (total)`, or by its samples, `images_per_worker`."""
+    scope = {*name.split("_")} - {"batch", "size"}
+    if "batch_size" in name and len(scope) == 1:
+        of_all, of_one = not scope.isdisjoint(words_of("headers.of_all")), not scope.isdisjoint(DEVICE_WORDS)
+        return {"global_batch_size"} if of_all else {"batch_size_per_worker"} if of_one else set()
+    held = _ONE_PER_OTHER.fullmatch(name.removesuffix("_size"))
+    if held is None or held[1] not in _SAMPLES or held[2] not in STEP_WORDS | {"worker"}:
+        return set()
+    return {"samples_per_worker" if held[2] == "worker" else "samples_per_step"}
 
 
 #: A name as it is comes first, then the others.

@@ -98,7 +98,8 @@ def doubted_efficiency(growth: GrowthCounts) -> str:
     if not 1.0 / MOST_SLOWED < (speedup := growth.speedup or 0.0) < MOST_EFFICIENCY:
         return ""
     device = singular(growth.name)
-    return f"wrong if the rate is of each {device} (its header then ends in '/{device}'): it is {100 * speedup:.0f} % then"
+    header = f"its header then ends in '/{device}'"
+    return f"wrong if the rate is of each {device} ({header}): it is {100 * speedup:.0f} % then"
 
 
 def percent_text(share: Interval, interval: float) -> str:

@@ -10,6 +10,7 @@ from genperf.panel import read_table
 from genperf.panel.panel import Target
 from genperf.panel.quantities import quantities_of
 from genperf.table.cells import measure
+from genperf.vocabulary.names import canonical_of
 
 RUNS = pd.DataFrame({"n": [1, 2, 4], "t": [3000.0, 1500.0, 750.0], "memory_gb": [30.0, 16.0, 9.0], "forward_s": 0.1})
 
@@ -134,6 +135,23 @@ def test_iterations_of_each_device_are_no_samples_of_tokens() -> None:
     runs = pd.DataFrame({"gpus": [1, 2, 4], "seq_length": 2048})
     for header, known in (("it/s/gpu", False), ("samples/s/gpu", True), ("tokens/s/gpu", True)):
         assert quantities_of(read_table(runs.assign(**{header: [0.6, 0.59, 0.58]})).panel).has("tokens_per_s") == known
+
+
+@pytest.mark.parametrize("count", ["gpus", "np", "executors", "HPUs", "# V100", "H100s", "Gaudi cards"])
+def test_a_step_has_the_samples_of_its_batch_whatever_the_count_and_the_batch_are_called(count: str) -> None:
+    runs = pd.DataFrame({count: [2, 4, 8, 16], "step_s": [1.0, 1.06, 1.12, 1.19]})
+    for batch in ("global_batch", "batch size (total)", "images per iteration", "batch_per_gpu", "lbs", "Seqs/GPU"):
+        samples = 32 * runs[count] if canonical_of(batch) == "global_batch" else 32
+        answer = gp.ask(runs.assign(**{batch: samples}))
+        facts = answer.facts
+        work = answer.throughput * facts.expected.value.value
+        assert work == pytest.approx(32 * facts.growth.target.count), batch
+
+
+@pytest.mark.parametrize("header", ["sec", "Sec", "second", "s", "T"])
+def test_a_unit_alone_is_the_time_of_a_step(header: str) -> None:
+    answer = gp.ask(pd.DataFrame({"gpus": [2, 4, 8], "gbs": [64, 128, 256], header: [1.0, 1.06, 1.12]}), gpus=16)
+    assert answer.throughput == pytest.approx(512 / answer.facts.expected.value.value)
 
 
 RUNS_PHASE_COLUMNS = pd.DataFrame(
