@@ -65,18 +65,18 @@ def _look_back(series: MeasuredSeries, cluster: Cluster | None) -> tuple[Evidenc
     return (Evidence(series.column, float(scales[-1]), doublings, error, naive_error),)
 
 
-def _drawn_constants(one: Weighed, places: Sequence[int], level: Array) -> Array:
+def _drawn_constants(weighed_reading: Weighed, places: Sequence[int], level: Array) -> Array:
     """Return the constants of every draw of a reading, shape (draws, constants): coefficients, exponents and limits.
 
     The coefficient of the work is e^level over the work of one worker at the largest count, to which the overheads at
     `places` are relative: e^level times the sizes of the draw's curve.
     """
-    reading, curve, shaped = one.reading, one.draws.curve, prior().shaped
+    reading, curve, shaped = weighed_reading.reading, weighed_reading.draws.curve, prior().shaped
     sizes = bank().sizes[curve]
     if reading.nodes == reading.workers:
         # A doubling of the workers is one of the nodes.
         sizes[:, LATENCY] += sizes[:, DOUBLING]
-    constants = np.column_stack([level / one.unit, level[:, None] * sizes[:, places]])
+    constants = np.column_stack([level / weighed_reading.unit, level[:, None] * sizes[:, places]])
     if reading.free_constant:
         # Work that did not vary: how much of its time is a constant, the prior alone says.
         constants[:, [0, 1 + places.index(CONSTANT)]] /= 1.0 + sizes[:, [CONSTANT]]

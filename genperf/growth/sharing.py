@@ -183,7 +183,7 @@ def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
     by_all = shown_without(None)
     shares = {k: shown_without(k) for k in clusters}
     # What similar series show takes the place of the cluster.
-    shares |= {k: replace(one, beyond=shares.get(k, by_all).beyond) for k, one in _similar(curves).items()}
+    shares |= {k: replace(shared, beyond=shares.get(k, by_all).beyond) for k, shared in _similar(curves).items()}
     return [*(shares.get(k, by_all) for k in range(len(curves))), by_all]
 
 
@@ -233,18 +233,18 @@ def table_shares(table: Table, hints: Mapping[str, str]) -> TableShares:
 
 
 def _looked_at(table: Table) -> Mask:
-    """Choose the rows of the groups that are looked at: all where some reach larger scales, else some."""
-    number = number_rows(table.frame, table.group)
-    count = int(number.max()) + 1
+    """Tell which rows are of groups that are weighed: all where largest scales differ, else some groups by a hash."""
+    group_of_row = number_rows(table.frame, table.group)
+    groups = int(group_of_row.max()) + 1
     scale = table.panel.axis.factor
-    largest = np.zeros(count)
+    largest_scale = np.zeros(groups)
     if scale is not None:
-        np.maximum.at(largest, number, table.columns[scale.name].astype(float))
-    if count <= MOST_WEIGHED_SERIES or float(np.ptp(largest)) > 0.0:
-        return np.ones(len(number), bool)
-    first_row = np.unique(number, return_index=True)[1]
+        np.maximum.at(largest_scale, group_of_row, table.columns[scale.name].astype(float))
+    if groups <= MOST_WEIGHED_SERIES or float(np.ptp(largest_scale)) > 0.0:
+        return np.ones(len(group_of_row), bool)
+    first_row = np.unique(group_of_row, return_index=True)[1]
     names = table.frame[list(table.group)].iloc[first_row].astype(str).agg("|".join, axis=1)
-    return np.asarray(np.isin(number, np.argsort(list(map(_mixed, names)))[:MOST_WEIGHED_SERIES]))
+    return np.asarray(np.isin(group_of_row, np.argsort(list(map(_mixed, names)))[:MOST_WEIGHED_SERIES]))
 
 
 def _mixed(name: str) -> str:

@@ -667,9 +667,9 @@ def _scale_of(
         counts.remove(devices[0])
     ways = [c.name for c in settings if names.get(c.name) in WAYS]
     # Of devices and nodes the devices are the scale, whichever a question names.
-    beyond = [] if {names.get(n) for n in varied} >= {*LEVELS} else [n for n in counts if n in outside]
-    split = ways if len(ways) == 1 and columns[ways[0]].varies else []
-    choices = [beyond, varied, counts if at and not outside else [], split]
+    counts_outside = [] if {names.get(n) for n in varied} >= {*LEVELS} else [n for n in counts if n in outside]
+    only_way = ways if len(ways) == 1 and columns[ways[0]].varies else []
+    choices = [counts_outside, varied, counts if at and not outside else [], only_way]
     if not any(choices) and len(ways) > 1:
         # The ways of a layout multiply to its devices, and none of them is the scale.
         choices = [counts]
@@ -849,7 +849,7 @@ def _total_of(measured: Sequence[TableColumn]) -> str | None:
 def _sum_of_phases(reading: Reading, measured: Sequence[TableColumn]) -> str | None:
     """Add the time of a step where its phases alone were measured, forward and backward among them; return its name."""
     # `backward_inner` and `backward_allreduce` are parts of `backward`.
-    measured = [c for c in measured if not any(words_in(whole.name) < words_in(c.name) for whole in measured)]
+    measured = [c for c in measured if not any(words_in(larger.name) < words_in(c.name) for larger in measured)]
     words, units = [words_in(c.name) for c in measured], {c.header.unit for c in measured}
     phases = [any(not of_name.isdisjoint(PHASES[phase]) for of_name in words) for phase in ("forward", "backward")]
     of_steps = all(c.kind == "time" and not c.header.of for c in measured)
@@ -1011,8 +1011,8 @@ def _work_of_times(reading: Reading, name: str, scale: str | None) -> dict[str, 
         amounts = amounts[np.isfinite(amounts)]
         if len(amounts) > 1 and np.max(amounts) < (1.0 + SAME_WORK) * np.min(amounts):
             amount = float(np.median(amounts))
-            whole = round(amount)
-            return {"work": formula.format(whole if abs(whole - amount) < 0.01 * amount else f"{amount:.4g}")}
+            rounded = round(amount)
+            return {"work": formula.format(rounded if abs(rounded - amount) < 0.01 * amount else f"{amount:.4g}")}
     return {}
 
 
@@ -1174,18 +1174,18 @@ def _names_the_serial_run(kind: TableColumn, scale: TableColumn | None) -> bool:
 def _is_of_all(reading: Reading, batch: TableColumn, scale: TableColumn) -> bool:
     """Tell whether a batch is what other columns make: batch·workers, or micro-batch·passes·data-parallel ways."""
     settings = [c.name for c in reading.with_role("setting", "consequence") if c.numeric and c is not batch]
-    parts = {name: column_of(name, settings) for name in PARTS}
-    known = {name: reading.columns[column].values for name, column in parts.items() if column is not None}
-    if "micro_batches" not in known:
+    part_columns = {part: column_of(part, settings) for part in PARTS}
+    part_values = {part: reading.columns[column].values for part, column in part_columns.items() if column is not None}
+    if "micro_batches" not in part_values:
         factors = {} if batch.follows is None else batch.follows.factors
         follows_batch = any(canonical_of(name) == "batch" for name in factors)
-        return follows_batch or np.allclose(batch.values, known.get("batch", np.nan) * scale.values)
-    if "micro_batch" not in known:
+        return follows_batch or np.allclose(batch.values, part_values.get("batch", np.nan) * scale.values)
+    if "micro_batch" not in part_values:
         return False
     # The data-parallel ways are the devices over those that split one network.
-    split = np.prod([known[way] for way in WAYS[1:] if way in known], axis=0)
-    ways = known.get("data_parallel", scale.values / split)
-    return np.allclose(batch.values, known["micro_batch"] * known["micro_batches"] * ways)
+    split = np.prod([part_values[way] for way in WAYS[1:] if way in part_values], axis=0)
+    ways = part_values.get("data_parallel", scale.values / split)
+    return np.allclose(batch.values, part_values["micro_batch"] * part_values["micro_batches"] * ways)
 
 
 def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str]) -> bool:

@@ -137,9 +137,9 @@ def _texts_of(cells: list[Any]) -> Iterator[str]:
         if cell.get("cell_type") == "markdown":
             yield "".join(cell.get("source", ""))
         for output in cell.get("outputs", ()):
-            shown = output.get("data", {})
-            html = "".join(shown.get("text/html", ""))
-            plain = shown.get("text/plain") or output.get("text") or output.get("traceback") or ""
+            representations = output.get("data", {})
+            html = "".join(representations.get("text/html", ""))
+            plain = representations.get("text/plain") or output.get("text") or output.get("traceback") or ""
             yield drawn_tables(html) if "<table" in html else "".join(plain)
 
 
@@ -176,9 +176,9 @@ def _of_tuples(text: str) -> str | None:
     if sum(map(bool, rows)) < 2 or not tuples_alone:
         return None
     cells = [row["cells"].strip(", ").replace("'", '"') if row else "" for row in rows]
-    first, header = next((number, row) for number, row in enumerate(rows) if row)
-    if first and header["names"]:
-        cells[first - 1] = f"#{header['names']}"
+    first_row, header = next((number, row) for number, row in enumerate(rows) if row)
+    if first_row and header["names"]:
+        cells[first_row - 1] = f"#{header['names']}"
     return "\n".join(cells)
 
 
@@ -427,9 +427,9 @@ def of_events(text: str) -> str | None:
 
 def _samples(begun: Mapping[str, Any], ended: Mapping[str, Any], of_epoch: float) -> float:
     """Return the samples between two events: those counted, or else whole epochs, unless one was stopped on its way."""
-    first, last = begun.get("samples_count"), ended.get("samples_count")
-    if isinstance(first, int | float) and isinstance(last, int | float):
-        return float(last - first)
+    samples_before, samples_after = begun.get("samples_count"), ended.get("samples_count")
+    if isinstance(samples_before, int | float) and isinstance(samples_after, int | float):
+        return float(samples_after - samples_before)
     epochs = begun.get("epoch_count", 1 if "epoch_num" in begun else 0)
     stopped = begun.get("epoch_num") != ended.get("epoch_num") or not isinstance(epochs, int | float)
     return 0.0 if stopped else float(of_epoch * epochs)

@@ -272,8 +272,8 @@ class Run(Struct):
         key = self.spelled.setdefault(_same(name), name)
         if name != key:
             value = _in_unit(value, *(canonical_time(spelled.partition("/")[0]) or "" for spelled in (name, key)))
-        if unit and (first := self.units.setdefault(key, unit)) != unit:
-            value = _in_unit(value, unit, first)
+        if unit and (first_unit := self.units.setdefault(key, unit)) != unit:
+            value = _in_unit(value, unit, first_unit)
         if tested:
             self.tested.setdefault(key, []).append(value)
         elif canonical_of(key) is not None and not is_result(key, unit) and plain_name(key) not in _COUNTERS:
@@ -930,8 +930,8 @@ def thinned_out(text: str) -> tuple[str, int]:
     while most > 2 and sum(min(len(places), most) * lengths[kind] for kind, places in alike.items()) > MOST_READ:
         most //= 2
     strides = {kind: -(-len(places) // most) for kind, places in alike.items()}
-    kept = {k for kind, places in alike.items() for k in (*places[:: strides[kind]], places[-1])}
-    return "\n".join(line if k in kept else "" for k, line in enumerate(lines)), max(strides.values())
+    sampled = {k for kind, places in alike.items() for k in (*places[:: strides[kind]], places[-1])}
+    return "\n".join(line if k in sampled else "" for k, line in enumerate(lines)), max(strides.values())
 
 
 def source_of_settings(text: str, name: str) -> Source | None:
@@ -963,20 +963,20 @@ def source_of_rows(runs: Sequence[Run], name: str, unit: str = "line") -> Source
     for run in runs:
         row: dict[str, Any] = {}
         spread = {}
-        without = run.results if run.failure and not run.measured else ()
+        unmeasured_keys = run.results if run.failure and not run.measured else ()
         for key, logged in {**run.tested, **run.values}.items():
             given_unit = run.units.get(key, "")
-            left = not _LEFT.isdisjoint(_words_of(key))
+            is_remaining = not _LEFT.isdisjoint(_words_of(key))
             # `batch: 64` is a setting; with each step `batch: 10`, `batch: 20`, … a counter
             is_set = len(logged) < FEWEST_OF_A_CLOCK and canonical_of(key) is not None and plain_name(key) in _COUNTERS
             values = logged[-1:] if is_set else logged
-            if not values or left or is_counter(key, values, given_unit) or key in without:
+            if not values or is_remaining or is_counter(key, values, given_unit) or key in unmeasured_keys:
                 continue
             if _is_simulated(key, values, given_unit) and any(key != result for result in run.results):
                 continue
             kinds = (header_of(key).kind, given_unit and _kind_of(given_unit))
-            has_run = "time" in kinds and _is_clock(values, key)
-            row[key], steps = summary(values[-1:] if has_run else values, "rate" in kinds)
+            is_clock = "time" in kinds and _is_clock(values, key)
+            row[key], steps = summary(values[-1:] if is_clock else values, "rate" in kinds)
             if row[key] == 0.0 and {"time", "rate"} & {*kinds}:
                 del row[key]  # not measured
                 continue
@@ -989,8 +989,8 @@ def source_of_rows(runs: Sequence[Run], name: str, unit: str = "line") -> Source
         spreads.append(spread)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     cells = [[row.get(column, "") for column in columns] for row in rows]
-    more = {"units": units, "steady": steady_of(columns, spreads), "runs": True}
-    return source_of(name, columns, cells, [run.line for run in runs], unit, **more)
+    options = {"units": units, "steady": steady_of(columns, spreads), "runs": True}
+    return source_of(name, columns, cells, [run.line for run in runs], unit, **options)
 
 
 def steady_of(columns: Sequence[str], spreads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

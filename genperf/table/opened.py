@@ -455,9 +455,9 @@ def _table_or_log(text: str, name: str) -> Source:
         # A long text is what its head is.
         head = attempted(_table_or_log, text[:HEAD_BYTES].rpartition("\n")[0], name)
         if not isinstance(head, GenperfError):
-            whole = source_of_log(text, name) if head.runs else plain_table(text, head)
-            if whole is not None:
-                return whole
+            source = source_of_log(text, name) if head.runs else plain_table(text, head)
+            if source is not None:
+                return source
     first, _, rest = text.partition("\n")
     # pandas prints the names of values above those of the levels, and beyond them.
     has_levels = len(first) - len(first.lstrip(" ")) >= len(rest.partition("\n")[0].rstrip()) > 0

@@ -311,13 +311,13 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
         single = f"1 {min(counted_words)}"
         serial = {name: _reading(_SERIAL.sub(single, name)) for name in cells if name not in readings}
         readings |= {name: reading for name, reading in serial.items() if reading is not None}
-    alike: dict[tuple[str, str, str], dict[str, tuple[int, str]]] = {}
+    columns_by_pattern: dict[tuple[str, str, str], dict[str, tuple[int, str]]] = {}
     for name in cells:
         if name in readings:
             kind, word, value, number = readings[name]
-            alike.setdefault((kind, meant_by(word) or _stem(word), value), {})[name] = number, word
+            columns_by_pattern.setdefault((kind, meant_by(word) or _stem(word), value), {})[name] = number, word
     candidates = []
-    for (kind, stem, value), columns in alike.items():
+    for (kind, stem, value), columns in columns_by_pattern.items():
         numbers, measured = [number for number, _ in columns.values()], [cells[c] for c in columns]
         if not 1 < len(numbers) == len(set(numbers)) or not _numeric(measured):
             continue
@@ -330,9 +330,9 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
             candidates.append(Wide(count, _value_name(value), {c: n for c, (n, _) in columns.items()}, repeated))
     chosen: list[Wide] = []
     for wide in sorted(candidates, key=lambda wide: -len(wide.columns)):
-        same = not chosen or (wide.count, wide.repeated) == (chosen[0].count, chosen[0].repeated)
+        is_alike = not chosen or (wide.count, wide.repeated) == (chosen[0].count, chosen[0].repeated)
         taken = {name for family in chosen for name in (*family.columns, family.value)}
-        if same and not {wide.count, wide.value} & {*cells} and not taken & {*wide.columns, wide.value}:
+        if is_alike and not {wide.count, wide.value} & {*cells} and not taken & {*wide.columns, wide.value}:
             chosen.append(wide)
     return chosen
 
@@ -485,7 +485,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
     grid = _grid_of(column)
     # `dp8-tp2-mbs4-gbs512`: words of the field, each glued to its number.
     glued = [taken for name in names if not _PARTED.search(name) and (taken := _of_all_kinds(name))]
-    are_known = len(glued) == len(names) and all(len(known) > 2 and all(map(meant_by, known)) for known, _ in glued)
+    are_known = len(glued) == len(names) and all(len(words) > 2 and all(map(meant_by, words)) for words, _ in glued)
     parted = () if are_known else (_counted, _parted)
     for reader in (_placed(names), grid, _flags, _pairs, _multiple, *parted, _of_all_kinds):
         read: Callable[[str], Taken | None] = reader
@@ -770,7 +770,7 @@ def _hold_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
     """Tell whether the numbers of names are counts: each a multiple of the smallest, and not one for each name."""
     numbers = [{values[column] for values, _ in parsed.values()} for column in columns]
     smallest = [min(n) for n in numbers]
-    multiples = all(low >= 1 and not any(one % low for one in n) for n, low in zip(numbers, smallest, strict=True))
+    multiples = all(low >= 1 and not any(k % low for k in n) for n, low in zip(numbers, smallest, strict=True))
     sizes = {"v", "b", "m", "k", "gb", "bit", "fp", "bf"} & {column.lower() for column in columns}
     # A count of devices may be beside one of nodes; a batch has its own word.
     named = all(canonical_of(column) is not None and meant_by(column) not in LEVELS for column in columns)

@@ -79,11 +79,11 @@ _LINK = re.compile(r"\[([^\[\]]+)\]\([^()\s]*[./#][^()\s]*\)")
 
 
 def unmarked(cell: str) -> str:
-    """Return a cell without links, bold, code, HTML and pictures; what is smaller or below its value is left out."""
+    """Return a cell without links, bold, code, HTML and pictures; what is set small or below a number is left out."""
     if _MARKS.search(cell) is None:
         return cell
     cell = _LINK.sub(r"\1", html.unescape(cell))
-    # What stands below a number is beside it; a name goes on.
+    # A name goes on behind a break; what is behind the break of a number is not part of it.
     if not any(map(str.isdigit, cell.partition("<br")[0])) and "<sub" not in cell and "<sup" not in cell:
         cell = re.sub(r"\s*<br\s*/?>\s*", " ", cell)
     before_break = _BREAK.sub("", cell) or _TAG.sub("", cell)
@@ -521,7 +521,7 @@ def counts_vary(cells: Mapping[str, Any], named: bool = True) -> bool:
     """Tell whether a column of devices, nodes, threads or the like varies, and stands beside a `named` result."""
     texts = {name: [str(cell) for cell in column if cell != ""] for name, column in cells.items()}
     parsed = [[parts_of(cell) for cell in texts[name]] for name in cells if _is_count(name)]
-    counts = [[parts.number if parts else "" for parts in column] for column in parsed]
+    counts = [[cell.number if cell else "" for cell in column] for column in parsed]
     # `8x A100` counts devices, whatever its header says.
     counts += [[match[0] if (match := COUNTED.match(cell)) else "" for cell in column] for column in texts.values()]
     varied = any(all(column) and len({*column}) > 1 for column in counts)

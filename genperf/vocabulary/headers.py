@@ -199,7 +199,7 @@ RELATIVE = "units"
 
 
 def relative_unit(column: str) -> str:
-    """Return what a speed counts whose header names no time, as it is told in shares or multiples of another speed.
+    """Return the unit of a speed without a time: an amount of FLOP, else that of a ratio of two speeds.
 
     >>> relative_unit("TFLOPs"), relative_unit("speed-up"), relative_unit("efficiency")
     ('TFLOP', 'units', 'units')
@@ -387,8 +387,8 @@ def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     # `t_step` was measured, where a `time step` is that of a simulation.
     by_letter = len(words) > 1 and words[0] in words_of("headers.time_letter")
     chosen = {*words} & (_CHOSEN_TIME - STEP_WORDS if by_letter else _CHOSEN_TIME)
-    first = words[1] if len(words) > 1 and words[0] in {*STATISTICS, "total"} else words[0]
-    if unit_of_time is None and (words[-1] in _TIMES or ((first in _TIMES or by_letter) and not chosen)):
+    leading_word = words[1] if len(words) > 1 and words[0] in {*STATISTICS, "total"} else words[0]
+    if unit_of_time is None and (words[-1] in _TIMES or ((leading_word in _TIMES or by_letter) and not chosen)):
         unit_of_time = "s"
     # `time for 100 steps` is of all of them, and `mean time of 100 steps` of one.
     together = _OF_STEPS.search(" ".join(numerator)) if {*numerator}.isdisjoint(STATISTICS) else None
