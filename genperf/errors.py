@@ -35,10 +35,10 @@ class GenperfError(Exception):
         return f"{head}\n  try: {self.hint}" if self.hint else head
 
 
-def attempted(work: Callable[..., R], *given: Any) -> R | GenperfError:
+def attempted(work: Callable[..., R], *arguments: Any) -> R | GenperfError:
     """Return what some work returns, or the error of the data or the model that it raises."""
     try:
-        return work(*given)
+        return work(*arguments)
     except GenperfError as error:
         return error
 
@@ -144,7 +144,7 @@ def did_you_mean(word: str, words: Collection[str], similarity: float = 0.6, oth
     """Return a hint: the known word that the user may have meant, and what `otherwise` to try; empty without either."""
     import difflib
 
-    spelled = {str(known).casefold(): known for known in words}
+    spelled = {str(candidate).casefold(): candidate for candidate in words}
     near = difflib.get_close_matches(word.casefold(), list(spelled), n=1, cutoff=similarity)
     meant = f"did you mean '{spelled[near[0]]}'?" if near else ""
     return " Or ".join(filter(None, (meant, otherwise)))
@@ -161,5 +161,5 @@ def misspelt(word: str, words: Collection[str]) -> bool:
     >>> misspelt("pytorh", ["pytorch", "mxnet"]), misspelt("gpsu", ["gpus"]), misspelt("jax", ["pytorch"])
     (True, True, False)
     """
-    letters = [sorted(str(known).casefold()) for known in words]
+    letters = [sorted(str(candidate).casefold()) for candidate in words]
     return (word.isalpha() and sorted(word.casefold()) in letters) or bool(did_you_mean(word, words, TYPING_ERROR))

@@ -242,8 +242,8 @@ class BoundExpression(Struct, frozen=True, dict=True):
     @cached_property
     def _tree(self) -> Node:
         """The whole as one sum of products of powers, where it is one; else with the sums inside it so."""
-        whole = power_sum(self.node, self.expression.constant_names, self.rows)
-        return whole or with_sums(self.node, self.rows)
+        sum_of_products = power_sum(self.node, self.expression.constant_names, self.rows)
+        return sum_of_products or with_sums(self.node, self.rows)
 
     def _values(self, constants: Array) -> dict[str, Array]:
         """Return each constant by name, shape (sets, 1)."""

@@ -343,15 +343,15 @@ def _history(earlier: Table | None, schema: Schema, new: pd.DataFrame) -> tuple[
 
 def _fitted_again(fitted: Model, earlier: Table | None, new: Table, seed: int) -> Model:
     """Return a model of the same kind and quantities that is fitted to earlier runs and new ones."""
-    first, schema = fitted.first, fitted.first.schema
+    first_result, schema = fitted.first, fitted.first.schema
     table = earlier if earlier is not None else attempted(lambda: read_as(open_files([schema.source]), schema))
     # Of groups a model has no hash of all rows.
     if not isinstance(table, Table) or (earlier is None and not new.group and schema.sha256 not in ("", table.sha256)):
         what = f"the table of the model ({schema.source}) is not there as it was fitted"
         raise GenperfError(what, hint="verify TABLE new.csv --update, or fit the table of all runs")
-    options = {name: option for name, option in first.options.items() if name in ("loss", "penalty", "solver")}
-    also = {name: result.model for name, result in first.further.items()}
-    return fit(_with_runs(table, new), first.model, seed=seed, also_models=also, **options)
+    options = {name: option for name, option in first_result.options.items() if name in ("loss", "penalty", "solver")}
+    also = {name: result.model for name, result in first_result.further.items()}
+    return fit(_with_runs(table, new), first_result.model, seed=seed, also_models=also, **options)
 
 
 def _with_runs(table: Table, new: Table) -> Table:

@@ -391,11 +391,11 @@ def kept_by_plan(panel: Panel, at: Mapping[str, Any]) -> tuple[dict[str, Any], G
 
     Splits that settle no count leave it open. A batch of all that is named stays, and with one of a device it grows.
     """
-    parts = {name: part_given(panel, name) for name in at}
-    named = {name: at[name] for name, part in parts.items() if part in PLACES}
-    is_open = {parts[name] for name in named} <= {*SPLITS} and "workers" not in panel.machine.settled(parts.values())
-    of_device: Growth | None = "weak" if "batch" in parts.values() else None
-    return {} if is_open else named, "strong" if "global_batch" in parts.values() else of_device
+    meant = {name: part_given(panel, name) for name in at}
+    named = {name: at[name] for name, part in meant.items() if part in PLACES}
+    is_open = {meant[name] for name in named} <= {*SPLITS} and "workers" not in panel.machine.settled(meant.values())
+    of_device: Growth | None = "weak" if "batch" in meant.values() else None
+    return {} if is_open else named, "strong" if "global_batch" in meant.values() else of_device
 
 
 def planned(
@@ -514,15 +514,15 @@ def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
 def measured(source: Source, reading: Reading, name: str, rows: Mask) -> Measured | None:
     """Return the median of some rows in a column, with its ends and how it is known; None where none has a value."""
     values = reading.columns[name].values
-    known = rows & np.isfinite(values)
-    if not known.any():
+    measured_rows = rows & np.isfinite(values)
+    if not measured_rows.any():
         return None
-    value = float(np.median(values[known]))
-    if known.sum() > 1:
-        low, high = float(values[known].min()), float(values[known].max())
-        return value, low, high, f"median of {counted(int(known.sum()), 'run')}"
-    if name in source.steady and source.steady[name][known][0][0] > 0:
-        steps, low, high, slow = source.steady[name][known][0].tolist()
+    value = float(np.median(values[measured_rows]))
+    if measured_rows.sum() > 1:
+        low, high = float(values[measured_rows].min()), float(values[measured_rows].max())
+        return value, low, high, f"median of {counted(int(measured_rows.sum()), 'run')}"
+    if name in source.steady and source.steady[name][measured_rows][0][0] > 0:
+        steps, low, high, slow = source.steady[name][measured_rows][0].tolist()
         outliers = f", {int(slow)} over twice it" if slow else ""
         return value, low, high, f"median of {counted(int(steps), 'step')}{outliers}, nine in ten"
     return value, value, value, "one value"

@@ -483,14 +483,14 @@ def _trained(
 
 
 def _rate_of(run: TrainingRun, used: Utilisation) -> Interval:
-    """Return the tokens a second of a run: measured, or by its utilisation or published ones with what is not known."""
+    """Return tokens a second of a run: as measured, else MFU·devices·peak/operations with its MFU or published ones."""
     if run.rate:
         return Interval(run.rate, run.rate, run.rate)
-    operations, low, high = next(iter(conventions_of(run).values()))
-    shares = np.array([used.mfu, used.mfu_lower, used.mfu_upper], dtype=float) / (1.0, high, low)
+    operations, low, high = next(iter(conventions_of(run).values()))  # or `low` to `high` times as many
+    utilisation = np.array([used.mfu, used.mfu_lower, used.mfu_upper], dtype=float) / (1.0, high, low)
     if used.mfu is None and (place := used.normal) is not None:
-        shares = np.array([place.median, place.low, place.high])
-    return Interval(*(run.devices * run.dense_peak / operations * shares).tolist())
+        utilisation = np.array([place.median, place.low, place.high])
+    return Interval(*(run.devices * run.dense_peak / operations * utilisation).tolist())
 
 
 def _machine(run: TrainingRun, requested: Mapping[str, str]) -> dict[str, Any]:

@@ -354,12 +354,12 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
 
 
 def _doubt_of(reading: Reading, value: Measured, rows: Mask) -> str:
-    """Return why a median of runs or steps may be of different things: they have names, or lie far apart; else ""."""
+    """Return why a median may be over different things: each run has another name, or values lie far apart; else ""."""
     _, low, high, _ = value
-    names = [c for c in reading.with_role("label") if not (c.numeric or c.is_provenance)]
-    apart = next((c for c in names if rows.sum() == len({*c.texts[rows]}) > 1), None)
-    if apart is not None and high > (1.0 + SAME_VALUES) * low:
-        return f"each run has another '{apart.name}': --at {shlex.quote(f'{apart.name}={apart.texts[rows][0]}')}"
+    label_columns = [c for c in reading.with_role("label") if not (c.numeric or c.is_provenance)]
+    naming = next((c for c in label_columns if rows.sum() == len({*c.texts[rows]}) > 1), None)
+    if naming is not None and high > (1.0 + SAME_VALUES) * low:
+        return f"each run has another '{naming.name}': --at {shlex.quote(f'{naming.name}={naming.texts[rows][0]}')}"
     return "the median is over values that differ more than fourfold" if high > FAR_APART * low > 0.0 else ""
 
 
@@ -541,24 +541,24 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _wanted_of_another(self, name: str, at: dict[str, str]) -> Answer | None:
         """Return the answer of a wanted column that follows from another one, as `images_per_s` from `step_s`.
 
-        The other one, its base, is answered, and the wanted one by arithmetic from it. None of a column that does not
-        follow from the time or the rate that is the likeliest quantity, or else from the only one that it is made of.
+        The other one, its base, is answered, and the wanted value is computed from that. The base is the likeliest time
+        or rate, else the only measured column that the wanted one is made of; None of a column without a base.
         """
         # As the table is read if nothing is wanted; for the base it is read again, and its fits are none of those here.
-        plain = replace(self.opened, want=None, tokens=False).reading
-        if plain.columns[name].kind and (self.question.plan is not None or self.question.training.tokens is not None):
+        usual = replace(self.opened, want=None, tokens=False).reading
+        if usual.columns[name].kind and (self.question.plan is not None or self.question.training.tokens is not None):
             # How long tokens take is asked of their rate.
             return None
-        follows, base = plain.columns[name].follows, next(iter(plain.quantities), name)
-        if plain.columns[base].kind not in ("time", "rate"):
+        follows, base = usual.columns[name].follows, next(iter(usual.quantities), name)
+        if usual.columns[base].kind not in ("time", "rate"):
             # A share follows from whatever was measured beside it.
-            bases = [n for n in (follows.factors if follows is not None else ()) if plain.columns[n].kind]
+            bases = [n for n in (follows.factors if follows is not None else ()) if usual.columns[n].kind]
             base = bases[0] if len(bases) == 1 else name
         if base == name or follows is None or base not in follows.factors:
             return None
         opened = replace(self.opened, want=base)
         answer = replace(self, opened=opened, reading=opened.reading, tables={}).answered(at)
-        value = replace(self, reading=plain)._by_arithmetic(name, {base: answer.answers[0]})
+        value = replace(self, reading=usual)._by_arithmetic(name, {base: answer.answers[0]})
         return None if value is None else replace(answer, answers=(value,), measured=self._measured(name, at))
 
     def _facts(self, name: str, model: FitResult, configuration: dict[str, Any], at: Mapping[str, str]) -> Facts | None:

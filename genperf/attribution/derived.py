@@ -107,11 +107,11 @@ class _Paths:
 
         It comes once for each of the copies, in the direction of the quantity at a place there.
         """
-        center, first, last = ends
+        center, start, end = ends
         along = np.linspace(0.0, 1.0, INTERVAL_POINTS)[:, None]
         with np.errstate(divide="ignore"):
-            path = np.exp((1.0 - along) * np.log(first) + along * np.log(last))
-        path[0], path[-1] = first, last
+            path = np.exp((1.0 - along) * np.log(start) + along * np.log(end))
+        path[0], path[-1] = start, end
         # A step of -1 turns the path around.
         return np.vstack([center, *(path[:: directions[place]] for directions in self.copies)])
 

@@ -323,11 +323,11 @@ def _domain_of(result: FitResult, within: Mapping[str, Any]) -> _Domain:
     """Return the domain of a model: the measured ranges and levels, or what is given `within`."""
     names, factors = model_names(within, result.schema), {f.name: f for f in result.schema.factors}
     # A single value of a factor is a list of it.
-    given = {names[name]: np.atleast_1d(values).tolist() for name, values in within.items()}
-    if unknown := [name for name in given if name not in factors]:
+    spans = {names[name]: np.atleast_1d(values).tolist() for name, values in within.items()}
+    if unknown := [name for name in spans if name not in factors]:
         raise GenperfError(f"the model has no factor '{unknown[0]}'", hint=suggest(unknown[0], factors))
     measured: dict[str, Any] = {n: [f.lower, f.upper] if f.numeric else f.levels for n, f in factors.items()}
-    domain = {name: _domain(factors[name], values) for name, values in {**measured, **given}.items()}
+    domain = {name: _domain(factors[name], values) for name, values in {**measured, **spans}.items()}
     read = factors_read(result)
     several = [name for name, values in domain.items() if name in read and len({*values}) > 1]
     panel, count, following = result.panel, result.panel.counted, set[str]()
@@ -335,7 +335,7 @@ def _domain_of(result: FitResult, within: Mapping[str, Any]) -> _Domain:
         # What follows from the count of workers, such as the nodes, cannot vary beside it.
         part_of = panel.machine.part_of
         settled = panel.machine.settled({part_of.get(count.name, "workers")})
-        following = {name for name, part in part_of.items() if part in settled} & {*several} - {*given, count.name}
+        following = {name for name, part in part_of.items() if part in settled} & {*several} - {*spans, count.name}
     varying = [name for name in several if name not in following]
     if not varying:
         raise GenperfError("no factor varies over the domain", hint="a wider domain")

@@ -131,8 +131,8 @@ def _counts_between(factor: Factor, upto: float | None, measured: Array) -> Arra
     last = factor.upper * 2.0 ** (2.0 * RULES.blind) if upto is None else float(upto)
     smallest = min(factor.lower, float(measured.min(initial=factor.lower)))
     if not np.isfinite(last) or last <= smallest:
-        one, several = f"is {smallest:g} alone", f"goes from {smallest:g} up to {last:g}"
-        what = f"there is nothing to look at: {factor.name} {one if last == smallest else several}"
+        of_one, of_several = f"is {smallest:g} alone", f"goes from {smallest:g} up to {last:g}"
+        what = f"there is nothing to look at: {factor.name} {of_one if last == smallest else of_several}"
         raise GenperfError(what, hint="a larger count")
     doublings = np.log2(last / smallest)
     counts = np.geomspace(smallest, last, int(np.ceil(doublings * Ladder.steps_per_doubling)) + 1)

@@ -323,8 +323,8 @@ def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tup
     return {labels[head]: tuple(group) for head, group in groups.items()}
 
 
-def _proportional(one: Array, other: Array) -> bool:
-    if not (np.all(one > 0.0) and np.all(other > 0.0)):
+def _proportional(term: Array, other: Array) -> bool:
+    if not (np.all(term > 0.0) and np.all(other > 0.0)):
         return False
-    ratios = one / other
+    ratios = term / other
     return bool(np.ptp(ratios) <= TERMS_TOLERANCE * ratios.max())

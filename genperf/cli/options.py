@@ -113,9 +113,9 @@ def configuration(
     What no run shows is told, and the model that is returned is blind by it. What a command takes `beside` the columns
     stays.
     """
-    given = pairs(with_scale(texts), option, names_of(fitted))
-    further = beside(fitted.first, given) if beside is not None else {}
-    requested = fitted.requested({name: text for name, text in given.items() if name not in further})
+    assigned = pairs(with_scale(texts), option, names_of(fitted))
+    further = beside(fitted.first, assigned) if beside is not None else {}
+    requested = fitted.requested({name: text for name, text in assigned.items() if name not in further})
     if texts and not requested.at and not further and option in ("--or", "--versus"):
         # Nothing is left of a change.
         raise GenperfError(requested.notes[0], hint="a change of what the runs show")

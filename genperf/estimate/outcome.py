@@ -416,8 +416,8 @@ def look_back(medians: Sequence[Table], errors_of: Callable[[Index, Mask, Mask],
 
 def at_the_largest(looks: Sequence[Evidence]) -> tuple[Evidence, ...]:
     """Return the first look-back along each factor, which is that at its largest scale."""
-    first = {look.factor: look for look in reversed(looks)}
-    return tuple(first.values())[::-1]
+    look_by_factor = {look.factor: look for look in reversed(looks)}
+    return tuple(look_by_factor.values())[::-1]
 
 
 def at_bounds(constants: Array, bounds: tuple[Array, Array], scale: Array) -> Mask:

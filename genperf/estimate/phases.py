@@ -167,12 +167,12 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
             return self.options.strength
         return best_of(candidates_of([law], medians, self.options, self.seed)).strength
 
-    def composed(self, expressions: Sequence[Expression], parts: Sequence[FittedPhase]) -> list[Fitted]:
+    def composed(self, expressions: Sequence[Expression], phases: Sequence[FittedPhase]) -> list[Fitted]:
         """Compose fitted phases by each law of what the total shows; those that it does not determine are left out."""
         out: list[Fitted] = []
         for expression in expressions:
             with suppress(FitError):
-                out.append(self.whole(expression, parts))
+                out.append(self.whole(expression, phases))
         return out
 
     def whole(self, expression: Expression, phases: Sequence[FittedPhase]) -> Fitted:
@@ -218,29 +218,29 @@ def of_phase(expression: Expression, names: Collection[str]) -> Expression | Non
     return replace(expression, terms=terms, constants=constants, total=None) if terms and constants else None
 
 
-def _unmeasured(whole: Fitted) -> tuple[int, int]:
+def _unmeasured(total: Fitted) -> tuple[int, int]:
     """Return how many terms have no column, and how many constants are fitted to the total."""
-    measured = {term.name for phase in whole.parts for term in phase.expression.terms}
-    return sum(term.name not in measured for term in whole.expression.terms), int(np.sum(~whole.held))
+    measured = {term.name for phase in total.parts for term in phase.expression.terms}
+    return sum(term.name not in measured for term in total.expression.terms), int(np.sum(~total.held))
 
 
-def _errors(whole: Fitted) -> Array:
+def _errors(total: Fitted) -> Array:
     """Return |composed/measured − 1| of each configuration's total."""
-    return np.asarray(np.abs(whole.problem.predict(whole.constants[None, :])[0] / whole.problem.measured - 1.0))
+    return np.asarray(np.abs(total.problem.predict(total.constants[None, :])[0] / total.problem.measured - 1.0))
 
 
-def _note(whole: Fitted) -> Note:
+def _note(total: Fitted) -> Note:
     """Return the column of each phase, the constants of the total, and the error of the composed total."""
-    phases, configurations = [], whole.problem.measured.size
-    for phase in whole.parts:
+    phases, configurations = [], total.problem.measured.size
+    for phase in total.parts:
         count = len(phase.column.rows)
         where = f"{count} of {configurations} configurations" if count < configurations else ""
         details = filter(None, [f"'{phase.column.name}'", where, phase.remark])
         phases.append(f"{phase.column.phase} ({', '.join(details)})")
-    names = [name for name, is_held in zip(whole.expression.constant_names, whole.held, strict=True) if not is_held]
+    names = [name for name, is_held in zip(total.expression.constant_names, total.held, strict=True) if not is_held]
     from_total = f"; {', '.join(names)} from the total, with these held" if names else ""
     text = f"fitted to separate columns: {', '.join(phases)}{from_total}. The composed total has a mean error of "
-    return Note(f"{text}{100.0 * _errors(whole).mean():.1f} %", "phases")
+    return Note(f"{text}{100.0 * _errors(total).mean():.1f} %", "phases")
 
 
 def _nearest(composed: Sequence[Fitted]) -> Fitted:

@@ -44,8 +44,8 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
             kinds = {type(argument) for argument in bound.arguments}
             if kinds == {Number}:
                 return Number(float(evaluate(bound, {})))
-            known = Column in kinds and kinds <= {Column, Number, Text}
-            return Column(np.asarray(evaluate(bound, {}))) if known else bound
+            without_constants = Column in kinds and kinds <= {Column, Number, Text}
+            return Column(np.asarray(evaluate(bound, {}))) if without_constants else bound
         case _:
             return node
 
@@ -132,11 +132,11 @@ def with_sums(node: Node, rows: int) -> Node:
     return added(others + of_powers) if together is None else added([(1.0, together), *others])
 
 
-def _summed(parts: list[tuple[float, Node]], rows: int) -> PowerSum | None:
+def _summed(addends: list[tuple[float, Node]], rows: int) -> PowerSum | None:
     """Return a sum of addends as a `PowerSum`; None where it is none, or a single term without a power."""
-    if not parts:
+    if not addends:
         return None
-    node = added(parts)
+    node = added(addends)
     total = power_sum(node, sorted(names_in(node)), rows)
     return total if total is not None and (len(total.plain) > 1 or total.factor.size) else None
 
@@ -184,6 +184,6 @@ def _merged(terms: list[_Term]) -> list[_Term]:
     merged: dict[Hashable, _Term] = {}
     for term in terms:
         key = (term.constant, term.same_powers)
-        first = merged.get(key)
-        merged[key] = term if first is None else replace(first, multiplier=first.multiplier + term.multiplier)
+        earlier = merged.get(key)
+        merged[key] = term if earlier is None else replace(earlier, multiplier=earlier.multiplier + term.multiplier)
     return list(merged.values())

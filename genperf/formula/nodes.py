@@ -133,9 +133,9 @@ def call(function: str, *arguments: Node | float) -> Call:
     return Call(function, tuple(Number(float(a)) if isinstance(a, int | float) else a for a in arguments))
 
 
-def chain(function: str, parts: Iterable[Node]) -> Node:
+def chain(function: str, operands: Iterable[Node]) -> Node:
     """Return a function of two arguments applied from left to right: ((a + b) + c)."""
-    return reduce(lambda whole, part: Call(function, (whole, part)), parts)
+    return reduce(lambda chained, part: Call(function, (chained, part)), operands)
 
 
 def names_in(node: Node) -> frozenset[str]:
@@ -177,9 +177,9 @@ def addends(node: Node, sign: float = 1.0) -> list[tuple[float, Node]]:
             return [(sign, node)]
 
 
-def added(parts: Sequence[tuple[float, Node]]) -> Node:
+def added(signed_addends: Sequence[tuple[float, Node]]) -> Node:
     """Return the sum of addends, each with its sign: the tree that `addends` takes apart."""
-    (sign, total), *addends_left = parts
+    (sign, total), *addends_left = signed_addends
     if sign < 0.0:
         total = Call("negative", (total,))
     for sign, addend in addends_left:

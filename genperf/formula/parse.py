@@ -267,12 +267,12 @@ class _Reader:
             self.refuse(node, "a comparison is needed here", "for example workers > 1")
         return read
 
-    def joined(self, node: ast.expr, function: str, parts: Sequence[Node]) -> Node:
+    def joined(self, node: ast.expr, function: str, comparisons: Sequence[Node]) -> Node:
         """Join comparisons, and refuse more in a row than the walks of the tree can follow."""
-        if len(parts) > MAX_LEVELS:
-            fault = f"{len(parts)} comparisons are joined; at most {MAX_LEVELS} are read"
+        if len(comparisons) > MAX_LEVELS:
+            fault = f"{len(comparisons)} comparisons are joined; at most {MAX_LEVELS} are read"
             self.refuse(node, fault, "derive a column by --let", 1)
-        return chain(function, parts)
+        return chain(function, comparisons)
 
     def comparison(self, node: ast.Compare, depth: int) -> Node:
         """Read comparisons in a row, `a < b < c` as `a < b and b < c`: of numbers, or of a text column with a text."""

@@ -58,7 +58,7 @@ def _form_of(name: str, function: Function) -> FunctionForm:
         # Right-associative, and its right side may start with a sign.
         return FunctionForm("{0}**{1}", strength, (strength + 1, strength - 1))
     gap = "" if strength == _MULTIPLY else " "
-    compares = strength == FUNCTIONS["less"].precedence
+    compares = strength == FUNCTIONS["less"].precedence  # `(a < b) < c` keeps its brackets on the left
     return FunctionForm(f"{{0}}{gap}{symbol}{gap}{{1}}", strength, (strength + compares, strength + 1))
 
 

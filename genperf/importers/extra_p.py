@@ -164,12 +164,12 @@ def _with_ids(file: Json) -> Read:
     return [parameters[i] for i in order], measured
 
 
-def _named(one: Json, key: str, known: Mapping[int | float, Held]) -> Held:
+def _named(item: Json, key: str, items_by_id: Mapping[int | float, Held]) -> Held:
     """Return what a measurement names by an id."""
-    number = one.member(key).number()
-    if number not in known:
-        raise TableError(f"'{key}' is {number}, and no item has that id", where=one.where)
-    return known[number]
+    number = item.member(key).number()
+    if number not in items_by_id:
+        raise TableError(f"'{key}' is {number}, and no item has that id", where=item.where)
+    return items_by_id[number]
 
 
 def _of_lines(lines: Iterable[Json]) -> Read:

@@ -76,16 +76,16 @@ class Imported(Struct, eq=False):
         return self
 
 
-def joined(parts: Sequence[Imported]) -> Imported:
+def joined(tables: Sequence[Imported]) -> Imported:
     """Put files of one format together; a column that only some have stays empty in the others."""
-    first, *others = parts
-    for part in others:
-        first.rows += part.rows
-        first.left_out += part.left_out
-        first.notes += [note for note in part.notes if note not in first.notes]
-        first.factors += [name for name in part.factors if name not in first.factors]
-        first.group += [name for name in part.group if name not in first.group]
-    return first
+    combined, *others = tables
+    for table in others:
+        combined.rows += table.rows
+        combined.left_out += table.left_out
+        combined.notes += [note for note in table.notes if note not in combined.notes]
+        combined.factors += [name for name in table.factors if name not in combined.factors]
+        combined.group += [name for name in table.group if name not in combined.group]
+    return combined
 
 
 def csv_lines(table: Imported, raw: bool = False) -> Iterator[str]:

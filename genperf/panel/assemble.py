@@ -114,16 +114,16 @@ class Columns:
     def missing(self, name: str, role: str) -> TableError:
         """Return the error for a column that is not there, with the column that may have been meant."""
         names = self.names
-        shown = listed([f'"{n}"' if "," in n else n for n in names])
+        columns = listed([f'"{n}"' if "," in n else n for n in names])
         near = did_you_mean(name, names)
-        hint = f"{near}; the columns are {shown}" if near else f"one of {shown}"
+        hint = f"{near}; the columns are {columns}" if near else f"one of {columns}"
         before, _, unit = name.rpartition(":")
         if role == "time" and before in names:
             hint = f"--time COLUMN --unit {unit}: the unit of a time is another option"
         elif len(names) == 1:
-            hint = f"the header line was read as one column, '{shown}': --delimiter CHAR says what separates columns"
+            hint = f"the header line was read as one column, '{columns}': --delimiter CHAR says what separates columns"
         elif not numbers(names)[1]:
-            hint = f"the first line holds the numbers {shown}: put a header line with names above it"
+            hint = f"the first line holds the numbers {columns}: put a header line with names above it"
         return TableError(f"no column '{name}' (named as {role})", hint=hint, where=self.source.name)
 
     def usable(self, names: Iterable[str] | None = None) -> Mask:
@@ -272,7 +272,7 @@ def _notes_of_work(factors: Sequence[Factor], work: str, is_given: bool, kind: S
 
 def _rejected_notes(rejected: Sequence[Rejection]) -> list[Note]:
     """Return a note of how many rows cannot be used, with the reasons of two or the first one of more."""
-    count, complaints = rows_of(rejected), [one.complaint for one in rejected]
+    count, complaints = rows_of(rejected), [rejection.complaint for rejection in rejected]
     text = f"{counted(count, 'row')} left out because {'it' if count == 1 else 'they'} cannot be used"
     few = len(complaints) == count <= 2
     return [Note(f"{text}{'' if few else '; the first'}: {'; '.join(complaints[: 2 if few else 1])}", "rows_rejected")]

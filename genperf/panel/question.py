@@ -461,13 +461,13 @@ def _multiplied(legend: Legend, column: str, text: str) -> dict[str, str]:
     """Return numbers of a column under the scale, a multiple of it: {"gpus": "8:32:*2"} of `servers=1:4:*2`."""
     ((largest, at_largest),) = legend.synonyms[column].items()
     ((count, counted),) = at_largest.items()
-    times, parts = float(counted) / float(largest), re.split("([,:])", text)
-    for place, part in enumerate(parts):
-        if (number := amount(part)) is not None:
-            parts[place] = label(number * times)
-        elif part not in ",:" and not part.startswith("*"):
+    times, pieces = float(counted) / float(largest), re.split("([,:])", text)
+    for place, piece in enumerate(pieces):
+        if (number := amount(piece)) is not None:
+            pieces[place] = label(number * times)
+        elif piece not in ",:" and not piece.startswith("*"):
             raise TableError(f"{column} is a number, and not {text}", hint=f"--at {column}={largest}")
-    return {count: "".join(parts)}
+    return {count: "".join(pieces)}
 
 
 def _same(cell: str, text: str) -> bool:
@@ -492,15 +492,15 @@ def number_text(text: str, measured: Collection[float] = ()) -> str:
     cell = parts_of(plain)
     if cell is None or ("," in cell.number and not cell.unit):
         several = plain.split(",")
-        return plain if len(several) == 1 else ",".join(number_text(one, measured) for one in several)
-    number, whole = cell.number.replace(",", ""), amount(plain) or amount(plain.upper())
+        return plain if len(several) == 1 else ",".join(number_text(item, measured) for item in several)
+    number, in_full = cell.number.replace(",", ""), amount(plain) or amount(plain.upper())
     values = [value for value in measured if value > 0.0]
-    if not cell.unit or whole is None or not values or not number_in(number) > 0.0:
+    if not cell.unit or in_full is None or not values or not number_in(number) > 0.0:
         return number if amount(plain) is None else plain
 
     def is_far(text: str) -> bool:
         """Tell whether a number is far from all that were measured; of two alike the first is taken."""
         return min(abs(math.log2(float(text) / value)) for value in values) > MOST_DOUBLINGS
 
-    written_out = f"{whole:.15g}"
+    written_out = f"{in_full:.15g}"
     return min((number, written_out) if amount(plain) is None else (written_out, number), key=is_far)

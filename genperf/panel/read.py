@@ -62,8 +62,8 @@ def _of_cells(texts: list[str]) -> NamedColumn:
     if not numeric:
         return NamedColumn(False, tuple(levels), len(levels))
     values, reasons = numbers(levels)
-    shown = levels if len(levels) < 2 else [levels[place] for place in reasons]
-    return NamedColumn(True, tuple(shown), len(levels), (float(np.nanmin(values)), float(np.nanmax(values))))
+    levels_shown = levels if len(levels) < 2 else [levels[place] for place in reasons]
+    return NamedColumn(True, tuple(levels_shown), len(levels), (float(np.nanmin(values)), float(np.nanmax(values))))
 
 
 def read_with_roles(
@@ -146,10 +146,10 @@ def _scaled_as(source: Source, at: Mapping[str, str]) -> Source:
         if not SCALED.fullmatch(wanted) or (column := column_named(key, source.cells)) is None:
             continue
         kinds = [kind.strip().lower() for kind in labels(source.cells[column]).tolist()]
-        kept = np.array([kind == wanted for kind in kinds], dtype=bool)
-        if kept.any() and not kept.all() and all(map(SCALED.fullmatch, kinds)):
-            left_out = step(f"{counted(int((~kept).sum()), 'row')} left out that are not of {column}={text}")
-            source = replace(source.take(np.flatnonzero(kept)), steps=(*source.steps, left_out))
+        has_kind = np.array([kind == wanted for kind in kinds], dtype=bool)
+        if has_kind.any() and not has_kind.all() and all(map(SCALED.fullmatch, kinds)):
+            left_out = step(f"{counted(int((~has_kind).sum()), 'row')} left out that are not of {column}={text}")
+            source = replace(source.take(np.flatnonzero(has_kind)), steps=(*source.steps, left_out))
     return source
 
 
@@ -238,21 +238,21 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         opened = self.meant(at, want) if self.source.tables else self
         if not at and want is None:
             return opened
-        given, columns = self.given, opened.source.columns
+        roles, columns = self.given, opened.source.columns
         meanings, headers = {*map(meant_by, columns)}, map(header_of, columns)
         rates_of_devices = any(header.shared and header.level == "workers" for header in headers)
         if rates_of_devices and "nodes" in meanings and meanings.isdisjoint({"workers", "devices_per_node", *WAYS}):
             # Only nodes are counted, and the question may say how many devices each has.
             node_size = {name: text for name, text in at.items() if meant_by(name) == "devices_per_node"}
-            given = replace(given, derived={**node_size, **given.derived})
-        legend = legend_of(opened.source, given.derived, self.mapping)
+            roles = replace(roles, derived={**node_size, **roles.derived})
+        legend = legend_of(opened.source, roles.derived, self.mapping)
         # Below `metric` may stand `throughput`: then what is wanted is a row, and no column.
         row = {} if want is None else _row_named(want, legend)
         requested = in_columns(legend, {**row, **at})
         column = requested.wanted or (None if want is None or row else wanted_name(want, legend))
         is_scaled = any(SCALED.fullmatch(text.strip().lower()) for text in requested.at.values())
         source = _scaled_as(opened.source, requested.at) if is_scaled and not self.given.columns else opened.source
-        return replace(opened, source=source, given=given, at=requested.at, want=column, notes=requested.notes)
+        return replace(opened, source=source, given=roles, at=requested.at, want=column, notes=requested.notes)
 
     @cached_property
     def legend(self) -> Legend:

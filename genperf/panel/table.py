@@ -258,9 +258,9 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         Its measured value is the median of the repeats and its weight their sum. The column `REPEATS` of the frame
         counts them. Other columns keep the value of the configuration's first row.
         """
-        known: Table | None = self.__dict__.get("_medians")
-        if known is not None:
-            return known
+        cached: Table | None = self.__dict__.get("_medians")
+        if cached is not None:
+            return cached
         number = self.configuration
         first_row = np.unique(number, return_index=True)[1]
         repeated = len(first_row) < len(number)

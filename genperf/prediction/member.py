@@ -242,23 +242,23 @@ def forecast_of(
     spread: Spread,
     columns: Mapping[str, Any],
     doublings: Array,
-    parts: Sequence[tuple[Array, Array]] | None = None,
+    predictions: Sequence[tuple[Array, Array]] | None = None,
 ) -> MixtureForecast:
-    """Return what all draws of some members predict, as arrays; `parts` are their `forecasts` there, where known."""
+    """Return what all draws of some members predict, as arrays; `predictions` are their `forecasts`, where known."""
     if stack_of(members) is not None:
         centre, variance, total = pooled(members, columns)
         return MixtureForecast(centre[None], np.ones(1), variance[None], total[None], centre)
-    parts = forecasts(members, columns) if parts is None else parts
-    means = np.vstack([mean for mean, _ in parts])
+    predictions = forecasts(members, columns) if predictions is None else predictions
+    means = np.vstack([mean for mean, _ in predictions])
     # The draws of all members have one variance where none has a discrepancy.
     series = any(m.discrepancy is not None for m in members)
-    apart = list(zip(members, parts, strict=True)) if series else [(members[0], (means[:1], np.zeros((1, 1))))]
-    variances = [np.broadcast_to(v + m.mean_variance(spread, doublings), mean.shape) for m, (mean, v) in apart]
-    totals = [variance + m.run_variance(spread) for variance, (m, _) in zip(variances, apart, strict=True)]
+    distinct = list(zip(members, predictions, strict=True)) if series else [(members[0], (means[:1], np.zeros((1, 1))))]
+    variances = [np.broadcast_to(v + m.mean_variance(spread, doublings), mean.shape) for m, (mean, v) in distinct]
+    totals = [variance + m.run_variance(spread) for variance, (m, _) in zip(variances, distinct, strict=True)]
     shares = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
     central = shares * np.concatenate([np.ones(len(m.draws)) if m.central is None else m.central for m in members])
     middle = None if series else _log_mean(members, columns)
-    return MixtureForecast(means, shares, np.vstack(variances), np.vstack(totals), middle, central, parts)
+    return MixtureForecast(means, shares, np.vstack(variances), np.vstack(totals), middle, central, predictions)
 
 
 def _log_mean(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
@@ -268,9 +268,9 @@ def _log_mean(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
 
 
 def central_times(
-    members: Sequence[Member], columns: Mapping[str, Any], parts: Sequence[tuple[Array, Array]] | None = None
+    members: Sequence[Member], columns: Mapping[str, Any], predictions: Sequence[tuple[Array, Array]] | None = None
 ) -> Array:
-    """Return the central predictions, shape (rows,), in the target's unit; `parts` are the `forecasts`, where known.
+    """Return the central predictions, shape (rows,), in the target's unit; `predictions` are known `forecasts`.
 
     They are the weighted geometric mean of the members' values. Where each draw of a member has a discrepancy of its
     own, they are the median of all draws; of stacked members, their pool.
@@ -279,18 +279,18 @@ def central_times(
         return np.asarray(np.exp(pooled(members, columns)[0]))
     if all(m.discrepancy is None for m in members):
         return np.asarray(np.exp(_log_mean(members, columns)))
-    return forecast_of(members, Spread(), columns, np.zeros(1), parts).central()
+    return forecast_of(members, Spread(), columns, np.zeros(1), predictions).central()
 
 
 def central_of_each(
-    members: Sequence[Member], columns: Mapping[str, Any], parts: Sequence[tuple[Array, Array]]
+    members: Sequence[Member], columns: Mapping[str, Any], predictions: Sequence[tuple[Array, Array]]
 ) -> Array:
-    """Return what every member predicts by itself, shape (members, rows); `parts` are their `forecasts`.
+    """Return what every member predicts by itself, shape (members, rows); `predictions` are their `forecasts`.
 
     Of a series it is the median of what the draws expect: what the terms are shares of.
     """
     out = []
-    for member, (mean, variance) in zip(members, parts, strict=True):
+    for member, (mean, variance) in zip(members, predictions, strict=True):
         if member.discrepancy is None:
             out.append(central_times([member], columns, [(mean, variance)]))
         else:

@@ -156,19 +156,19 @@ def _written(fitted: Members) -> Iterator[tuple[MeanProcess, Member]]:
             places = positions(table.factors, table.columns)
             constants, fits = candidate.mean.drawn(candidate.basis, candidate.y, places, fitted.apart)
         level, residual, variance = candidate.residuals(np.arange(len(candidate.y)), constants, candidate.anchors)
-        factors, noise = np.array([f.name for f, _ in candidate.mean.levels]), candidate.fit.noise
-        # What one more level may add, that of Student's prediction from the measured ones.
-        effects = {name: constants.levels[factors == name] for name in dict.fromkeys(factors.tolist())}
+        factor_of_level, noise = np.array([f.name for f, _ in candidate.mean.levels]), candidate.fit.noise
+        # Var(effects)·(1 + 1/levels)·t²: Student's prediction of one more level from the measured ones.
+        effects = {name: constants.levels[factor_of_level == name] for name in dict.fromkeys(factor_of_level.tolist())}
         widening = {n: (1.0 + 1.0 / len(e)) * student_widening(len(e) - 1) ** 2 for n, e in effects.items()}
         unseen = {name: float(np.var(e, ddof=1) * widening[name]) for name, e in effects.items()}
-        expression, count, values, drawn = candidate.mean.expression(constants, columns, fits)
+        expression, coefficient_count, values, drawn = candidate.mean.expression(constants, columns, fits)
         draws = drawn if shows_terms else np.tile(values, (TERM_DRAWS, 1))
-        # The level is in the coefficients, which are the first `count` constants.
-        scale = np.where(np.arange(len(values)) < count, np.exp(level), 1.0)
+        # The level is in the coefficients, which are the first `coefficient_count` constants.
+        scale = np.where(np.arange(len(values)) < coefficient_count, np.exp(level), 1.0)
         status = Status("process", float(np.var(residual[: len(candidate.y)])), True, 0, 1, 1)
         kernel, used = candidate.fit.kernel, int(np.count_nonzero(values))
-        unsure = 1.0 if candidate.anchors is not None else _noise_widening(candidate.fit.freedom, used)
-        process = MeanProcess(kernel, residual, noise, variance / noise**2, weight, unseen, unsure)
+        noise_widening = 1.0 if candidate.anchors is not None else _noise_widening(candidate.fit.freedom, used)
+        process = MeanProcess(kernel, residual, noise, variance / noise**2, weight, unseen, noise_widening)
         label = candidate.mean.label if candidate.anchors is None else "growth of its series"
         yield process, Member(expression, values * scale, draws * scale, weight, status, label=label)
 

@@ -217,7 +217,7 @@ def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
 
 
 def _constants(result: FitResult, interval: float) -> list[list[Any]]:
-    """Return a row per constant: member, constant, value, lower, upper, unit, state."""
+    """Return a row a constant of the heaviest member of each label: member, name, value, lower, upper, unit, state."""
     target = result.schema.target
     heaviest = sorted(entry.places[0] for entry in by_label(result.members))
     return [

@@ -454,14 +454,14 @@ def _cost_sentence(
     outcomes: Sequence[_Outcome], ranked: pd.DataFrame, names: tuple[str, ...], question: _Question
 ) -> str:
     """Return which alternative does the work for the least cost, and the price."""
-    first, price = outcomes[0].result, question.price
-    paid = paid_for(first.panel, None, price)[0]
+    result, price = outcomes[0].result, question.price
+    paid = paid_for(result.panel, None, price)[0]
     unit = f"{singular(paid)}-hours" if price is None else price.currency
-    work_paid = with_article(first.schema.panel.timed)
+    work_paid = with_article(result.schema.panel.timed)
     if not question.maximize and all(outcome.samples is not None for outcome in outcomes):
         # Work that is known but for its unit is counted in steps of one device.
         in_samples = all(outcome.step.total is not None for outcome in outcomes)
-        work_paid = million_of(first.schema.target.samples if in_samples else "steps of one")
+        work_paid = million_of(result.schema.target.samples if in_samples else "steps of one")
     cheapest = ranked.iloc[int(ranked["cost"].argmin())]
     name = _called(cheapest[[*names]].tolist())
     sentence = f" The work costs least with {name}: {with_unit(three_digits(cheapest['cost']), unit)} for {work_paid}"
@@ -483,9 +483,9 @@ def _shared_setting(
 
     Of equally shared ones they are those of the run that the first model refers to, else the most measured.
     """
-    first = models[0][1]
-    given, complete = _completed(first, at, bandwidth_of_runs(first, at))
-    typical = {name: value for name, value in left_open(first.panel, complete, given).items() if name != column}
+    first_model = models[0][1]
+    query, complete = _completed(first_model, at, bandwidth_of_runs(first_model, at))
+    typical = {name: value for name, value in left_open(first_model.panel, complete, query).items() if name != column}
     # By setting, the alternative of each run that has it.
     alternatives = defaultdict[tuple[Any, ...], list[tuple[Any, ...]]](list)
     for group, model in models:
@@ -507,8 +507,8 @@ def _completed(
     result: FitResult, at: Mapping[str, Any], network: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a question gives of a model's factors, without the network of the runs, and all of them."""
-    given = {name: value for name, value in at.items() if name not in network}
-    return given, result.query(given).single("alternatives are compared at one configuration")
+    query = {name: value for name, value in at.items() if name not in network}
+    return query, result.query(query).single("alternatives are compared at one configuration")
 
 
 def _alternatives(
@@ -530,7 +530,7 @@ def _alternatives(
     # A bandwidth that is no factor of the model is that of the network of the runs.
     network = bandwidth_of_runs(result, at) if changes else {}
     rows, rates = [], []
-    given, complete = _completed(result, at, network)
+    query, complete = _completed(result, at, network)
     complete |= setting
     for change in change_of.values():
         other_network = bandwidth_of_runs(result, change)
@@ -540,7 +540,7 @@ def _alternatives(
                 hint="--at bandwidth=25Gbit/s beside --or bandwidth=100Gbit/s",
             )
         settings = {n: value for n, value in change.items() if n not in other_network}
-        settings = {**kept_beside(result.panel, given, complete, settings), **settings}
+        settings = {**kept_beside(result.panel, query, complete, settings), **settings}
         rows.append(pd.DataFrame(result.query(settings).columns))
         rates.append(_rate(other_network or network) / _rate(network))
     return [*change_of], pd.concat(rows, ignore_index=True), np.array(rates)

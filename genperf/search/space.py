@@ -266,9 +266,9 @@ def _filled(frame: pd.DataFrame, schema: Schema, refuse: bool = False) -> dict[s
 
 def inputs_of(panel: Panel, names: Collection[str]) -> dict[str, frozenset[str]]:
     """Return the factors that follow from what is given by name, each with what it is computed from."""
-    parts = {name: part for name in names if (part := part_given(panel, name))}
-    settled = panel.machine.settled({*parts.values()})
-    inputs = {f.name: frozenset(parts) for part, f in panel.machine.columns.items() if part in settled}
+    part_by_name = {name: part for name in names if (part := part_given(panel, name))}
+    settled = panel.machine.settled({*part_by_name.values()})
+    inputs = {f.name: frozenset(part_by_name) for part, f in panel.machine.columns.items() if part in settled}
     inputs |= {name: reads for name, reads in panel.inputs.items() if reads <= {*names}}
     return {name: reads for name, reads in inputs.items() if name not in names}
 

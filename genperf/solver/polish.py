@@ -78,13 +78,13 @@ class Optima(Struct, frozen=True):
 
     def joined(self, later: Optima, again: bool = False) -> Optima:
         """Return these optima and later ones: of the same searches (`again`), or of others, whose numbers follow."""
-        first = 0 if again else self.searches
+        offset = 0 if again else self.searches
         return Optima(
             np.vstack([self.constants, later.constants]),
             np.concatenate([self.cost, later.cost]),
             np.concatenate([self.converged, later.converged]),
             self.evaluations + later.evaluations,
-            np.concatenate([self.search, np.where(later.search == FROM_START, FROM_START, later.search + first)]),
+            np.concatenate([self.search, np.where(later.search == FROM_START, FROM_START, later.search + offset)]),
         )
 
     def of_searches(self, searches: int, starts: int, evaluations: int) -> Optima:

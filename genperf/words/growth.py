@@ -267,10 +267,10 @@ def turn_sentence(turn: Turn) -> str:
 
 def crossover_sentence(before: str, after: str, turn: Turn) -> str:
     """Return where the largest term changes from one to another, or that it does not where both are the same."""
-    first, second = map(term_in_words, (before, after))
+    term_before, term_after = map(term_in_words, (before, after))
     if before == after:
-        return f"{first} stays the largest term up to {count_text(turn.upto, turn.along)}"
-    return f"the largest term changes from {first} to {second} at {count_with_note(turn.count, turn)}"
+        return f"{term_before} stays the largest term up to {count_text(turn.upto, turn.along)}"
+    return f"the largest term changes from {term_before} to {term_after} at {count_with_note(turn.count, turn)}"
 
 
 def count_with_note(count: Interval, turn: Turn) -> str:
@@ -310,13 +310,13 @@ def plan_sentence(planned: Planned) -> str:
     return prose(*texts)
 
 
-def _named_text(planned: Planned, one: Choice, work_text: str) -> str:
+def _named_text(planned: Planned, choice: Choice, work_text: str) -> str:
     """Return what the work takes on the machine that the question names, and whether that keeps the plan."""
     limits = limits_text(planned.plan)
     keeps = f"it keeps {'both limits' if len(limits) > 1 else 'the limit'}" if limits else ""
     return prose(
-        f"{work_text} take {_choice_text(planned, one, notes=True)} at {join_values(dict(planned.named_at))}",
-        *_blind_text(one),
+        f"{work_text} take {_choice_text(planned, choice, notes=True)} at {join_values(dict(planned.named_at))}",
+        *_blind_text(choice),
         " and ".join(BREAKS.get(limit, limit) for limit in planned.breaks) or keeps,
     )
 
@@ -326,10 +326,10 @@ def cost_unit(planned: Planned) -> str:
     return f"{singular(planned.paid)}-hours" if planned.price is None else planned.price.currency
 
 
-def _choice_text(planned: Planned, one: Choice, notes: bool = False) -> str:
+def _choice_text(planned: Planned, choice: Choice, notes: bool = False) -> str:
     """Return how long a choice takes and what it costs, perhaps with the intervals."""
-    *times, unit = texts_in_unit(*one.total.ends)
-    costs = [three_digits(value) for value in one.cost.ends]
+    *times, unit = texts_in_unit(*choice.total.ends)
+    costs = [three_digits(value) for value in choice.cost.ends]
     intervals = (interval_note(planned.interval, low, high, middle) for middle, low, high in (times, costs))
     of_time, of_cost = intervals if notes else ("", "")
     return f"{times[0]} {unit}{of_time} and {with_unit(costs[0], cost_unit(planned))}{of_cost}"
@@ -350,9 +350,9 @@ def _why_none(planned: Planned) -> list[str]:
     return texts or ["none keeps both limits at once"]
 
 
-def _blind_text(one: Choice) -> list[str]:
+def _blind_text(choice: Choice) -> list[str]:
     """Return that a choice cannot be relied on, where its verdict says so."""
-    return [trust_text(one.verdict)] if one.verdict == BLIND else []
+    return [trust_text(choice.verdict)] if choice.verdict == BLIND else []
 
 
 def next_sentence(run: NextRun, unit: str, reported: Interval | None = None) -> str:
