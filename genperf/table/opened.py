@@ -116,6 +116,8 @@ if TYPE_CHECKING:
 
 
 _ENDINGS = frozenset(words_of("columns.ending"))
+#: In place of a cell: it is that above.
+_DITTO = frozenset(("", *words_of("cells.ditto")))
 
 
 def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> Source:
@@ -668,13 +670,15 @@ def _without_idle(source: Source, named: Collection[str]) -> Source:
 
 
 def _with_merged_cells(source: Source) -> Source:
-    """Fill empty cells of leading columns with what stands above, where the rows below each filled one are alike."""
+    """Fill empty cells and ditto marks of leading columns with what stands above, where rows below each are alike."""
     columns = source.columns
     merged: dict[str, AnyArray] = {}
     for name, column in columns.items():
-        if all(labels(column[:FIRST_ROWS])):
+        texts = labels(column).tolist()
+        is_filled = np.array([text.lower() not in _DITTO for text in texts], dtype=bool)
+        if is_filled[:FIRST_ROWS].all():
             break
-        starts = np.flatnonzero(labels(column) != "")
+        starts = np.flatnonzero(is_filled)
         if not 1 < len(starts) < len(column) or starts[0]:
             break
         blocks = np.searchsorted(starts, np.arange(len(column)), side="right") - 1
@@ -688,7 +692,9 @@ def _with_merged_cells(source: Source) -> Source:
         merged[name] = column[starts][blocks]
     if not merged:
         return source
-    report = step(f"empty cells of {listed([*map(repr, merged)])} take what stands above them")
+    are_empty = all("" in columns[name] for name in merged)
+    what = "empty cells" if are_empty else "ditto marks"
+    report = step(f"{what} of {listed([*map(repr, merged)])} take what stands above them")
     return replace(source, cells={**source.cells, **merged}, steps=(*source.steps, report))
 
 
@@ -703,9 +709,12 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     comma = not words.isdisjoint(words_of("headers.decimal_comma"))
     first_texts = [cell.strip() for cells in texts.values() for cell in cells[:FIRST_ROWS] if isinstance(cell, str)]
     points = any("," in text and EUROPEAN_GROUPS.fullmatch(text) for text in first_texts)
+    decimal_point = any("." in text and is_number(text) and not EUROPEAN_GROUPS.fullmatch(text) for text in first_texts)
+    # Beside decimal points a comma parts thousands, whatever parts the cells.
+    delimiter = "" if decimal_point else source.delimiter
     read, units_in_cells, steps = dict[str, AnyArray](), dict[str, str](), [*source.steps]
     for name, cells in texts.items():
-        parsed = parsed_column(name, cells, source.delimiter, units.get(name), comma, points)
+        parsed = parsed_column(name, cells, delimiter, units.get(name), comma, points)
         # `8 GPUs` in a column `config` is a name that holds a count as well.
         if parsed is not None and (meant_by(parsed[1]) not in LEVELS or meant_by(name)):
             read[name], unit, notes = parsed

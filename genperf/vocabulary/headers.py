@@ -70,6 +70,11 @@ _BETTER = re.compile(
     r"|[(\[]\d+(?:\.\d+)? ?[GMT]i?B[)\]])\s*$",
     re.I,
 )
+#: Behind a header: the letter that formulas have for it, which is no unit: `Speed-up, S`, `Efficiency E (%)`, `Nodes (N)`.
+_SYMBOL = re.compile(
+    r"(?<=[^\W\d_])(?:,\s*|\s*[(\[]|\s+(?=[SE]\b))(?![kKMBGTWJshdm]\b)[A-Za-z](?:_\w|\([a-zA-Z]\))?[)\]]?"
+    r"(?=\s*(?:[(\[][^()\[\]]*[)\]])?$)"
+)
 _OF_A_CLOCK = re.compile(r"(d+-)?h{1,2}:mm:ss")
 #: `tok/s/H100`
 _KIND_OF_DEVICE = re.compile(any_of("cells.kinds_of_devices"))
@@ -116,8 +121,8 @@ def bare(column: str) -> str:
 
     >>> bare("Step time [ms]"), bare("# GPUs"), bare("peak memory (GB)"), bare("batch size (per GPU)")
     ('Step time', 'num GPUs', 'peak memory', 'batch size (per GPU)')
-    >>> bare("config.world_size"), bare("Elapsed (hh:mm:ss)")
-    ('world_size', 'Elapsed')
+    >>> bare("config.world_size"), bare("Elapsed (hh:mm:ss)"), bare("Parallel speed-up, S"), bare("Efficiency E (%)")
+    ('world_size', 'Elapsed', 'Parallel speed-up', 'Efficiency (%)')
     """
     text = _without_section(column)
     text = re.sub(r"^(#|n[or]\.)[\s_-]*(of\s+)?(?=[A-Za-z])", "num ", text, flags=re.IGNORECASE)
@@ -136,7 +141,7 @@ def header_of(column: str) -> Header:
     Header(kind='rate', unit='s', counted='tokens', shared=True, of='', level='workers', steps=1)
     >>> header_of("throughput (images/s)").counted, header_of("peak memory (GB)").unit, header_of("layers").kind
     ('images', 'GB', '')
-    >>> header_of("Speed-up") == header_of("Speedup"), header_of("speed (img/s)").kind
+    >>> header_of("Speed-up") == header_of("Speedup, S"), header_of("speed (img/s)").kind
     (True, 'rate')
     >>> header_of("GPU-hours"), header_of("hours_to_train").of
     (Header(kind='time', unit='h', counted='', shared=True, of='job', level='workers', steps=1), 'job')
@@ -259,7 +264,7 @@ def bandwidth_of(column: str, unit: str = "") -> str:
 
 def _without_section(column: str) -> str:
     """Return a header without its sections: `config.num_gpus`, `train/perf/step_time`; `train/s` is a rate."""
-    text = _BETTER.sub("", _SCATTER.sub("", column.strip()))
+    text = _SYMBOL.sub("", _BETTER.sub("", _SCATTER.sub("", column.strip())))
     while (section := _SECTION.match(text)) and text[section.end() :].lower() not in TIME_WORDS:
         text = text[section.end() :]
     return text
