@@ -25,7 +25,7 @@ from genperf.table.content import HEAD_BYTES
 from genperf.table.facts import is_result, source_of_records, summary
 from genperf.table.shape import COUNTED, units_in
 from genperf.vocabulary import words_of
-from genperf.vocabulary.headers import header_of, is_other_word
+from genperf.vocabulary.headers import bare, header_of, is_other_word
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_cores, is_relative, meant_by, plain_name
 
 #: The fields of a record, with the line in which it starts.
@@ -930,10 +930,16 @@ def column_names(cells: Sequence[str], where: str) -> list[str]:
     # `Processor,#,Accelerator,#`: how many of what stands before.
     several = {line for line in words_of("headers.number") if columns.count(line) > 1 and columns[0] != line}
     columns = [f"# {columns[i - 1]}" if line in several else line for i, line in enumerate(columns)]
+    # `A (s),speedup,B (s),speedup`: each is that of what stands before it.
+    several = {line for line in columns if columns.count(line) > 1 and is_relative(line)}
+    base = columns[0]
+    for i, line in enumerate(columns):
+        base = base if is_relative(line) else line
+        columns[i] = f"{line} of {bare(base)}" if line in several else line
     name, count = Counter(columns).most_common(1)[0]
     if count > 1:
         *before, last = (str(i) for i, column in enumerate(columns, 1) if column == name)
-        both = f"columns {', '.join(before)} and {last} are both named '{name}'"
+        both = f"columns {', '.join(before)} and {last} are both named '{lines[columns.index(name)]}'"
         raise TableError(both, hint="rename one of them", where=where)
     return columns
 
