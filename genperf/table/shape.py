@@ -193,6 +193,8 @@ def _melted_names(source: Source) -> Source:
             name_headers += [name] if 2 * sum(starts) >= len(starts) else []
     if len(name_headers) < 2 or 2 * len(name_headers) < len(others):
         return source
+    if not of_headers and _fill_nodes([_GRID.fullmatch(name) for name in name_headers]):
+        of_headers = words_of("columns.nodes_by_devices")[0]
     taken = names_of(of_headers or corner_header, name_headers)
     if taken is None or {*taken.columns} & {*source.cells}:
         return source
@@ -214,6 +216,14 @@ def _melted_names(source: Source) -> Source:
         cells = {long.cells["quantity"][0] if n == _VALUE else n: c for n, c in long.cells.items() if n != "quantity"}
         return replace(long, cells=cells, headers={})
     return _spread(long, of_headers, _VALUE)
+
+
+def _fill_nodes(grids: Sequence[re.Match[str] | None]) -> bool:
+    """Tell whether pairs such as `1 x 4`, `1 x 8`, `2 x 8` are nodes and the devices of each: several nodes are full."""
+    pairs = [(int(grid[1]), int(grid[2])) for grid in grids if grid is not None]
+    full = {devices for nodes, devices in pairs if nodes > 1}
+    largest = max((devices for _, devices in pairs), default=0)
+    return len(pairs) == len(grids) and full == {largest} and largest <= MOST_OF_A_NODE
 
 
 def of_all_devices(source: Source) -> Source:
@@ -345,6 +355,8 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
     """
     if name.strip().isdecimal() and name.strip().isascii():
         return "bare", "", "", int(name)
+    if _GRID.fullmatch(name) is not None:
+        return None
     if (match := re.fullmatch(r"\s*(\d+)\s*[x×]\s*([^\W\d_].*)", name)) is not None:
         return "before", "devices", _tidy(match[2]), int(match[1])
     if (match := re.search(rf"(?<!\w)#?(\d+){_ORDINAL}(?!\w)", name, re.IGNORECASE)) is not None:
