@@ -221,9 +221,9 @@ def _melted_names(source: Source) -> Source:
 def _fill_nodes(grids: Sequence[re.Match[str] | None]) -> bool:
     """Tell whether pairs such as `1 x 4`, `1 x 8`, `2 x 8` are nodes and the devices of each: several nodes are full."""
     pairs = [(int(grid[1]), int(grid[2])) for grid in grids if grid is not None]
-    full = {devices for nodes, devices in pairs if nodes > 1}
+    of_several = {devices for multiple, devices in pairs if multiple > 1}
     largest = max((devices for _, devices in pairs), default=0)
-    return len(pairs) == len(grids) and full == {largest} and largest <= MOST_OF_A_NODE
+    return len(pairs) == len(grids) and of_several == {largest} and largest <= MOST_OF_A_NODE
 
 
 def of_all_devices(source: Source) -> Source:
