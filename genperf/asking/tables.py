@@ -252,12 +252,10 @@ def _as_measured(
     rated = bool(target.throughput)
     ends = np.array([row[n] for n in (THROUGHPUT if rated else (target.name, "lower", "upper"))], float)
     if formula is not None:
-        # The formula at a value of 1 is the factor.
-        columns = {n: np.array([v], dtype=float) for n, v in at.items() if is_number(v)} | {name: np.ones(1)}
-        factor = float(np.ravel(values_of(formula, columns))[0])
-        # Of a rate from seconds the lower end is that of the longest time.
-        of_seconds = target.is_time and not rated and header.kind != "time"
-        ends = factor / ends[[0, 2, 1]] if of_seconds else ends / factor
+        # The formula at a value of 1 is the factor; of a quotient the lower end is that of the highest value.
+        columns = {n: np.array([v], dtype=float) for n, v in at.items() if is_number(v)}
+        factor, at_two = (float(np.ravel(values_of(formula, {**columns, name: np.full(1, v)}))[0]) for v in (1.0, 2.0))
+        ends = factor / ends[[0, 2, 1]] if at_two < factor else ends / factor
     if header.kind == "time" and target.is_time:
         numerator, denominator = TIME_UNITS[seconds]
         ends = ends * denominator / numerator
@@ -571,7 +569,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         work, target, panel = self.opened.given.work or None, model.schema.target, model.panel
         constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
         header = self.reading.columns[name].header
-        counted = header.counted
+        counted = panel.counted_by_throughput or header.counted
         # Of the time of steps that was made from a rate of them, what a batch holds is counted.
         sample = counted if counted and (target.throughput or counted not in STEP_WORDS) else "samples"
         sequence = panel.find("sequence")

@@ -22,7 +22,16 @@ from genperf.panel.panel import LEAST_GROWTH
 from genperf.table.cells import Cells
 from genperf.table.clean import MISSING, labels, mostly_numbers, numbers, seconds_of
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import STATISTIC, STATISTICS, STEP_WORDS, TIME_UNITS, Header, bandwidth_of, header_of
+from genperf.vocabulary.headers import (
+    STATISTIC,
+    STATISTICS,
+    STEP_WORDS,
+    TIME_UNITS,
+    Header,
+    bandwidth_of,
+    header_of,
+    in_multiples,
+)
 from genperf.vocabulary.names import (
     COUNTED,
     LEVELS,
@@ -467,14 +476,22 @@ def measurement_of_column(
     {'step_time_s': 'dp*mbs*gas*seq_len/(`tok/s/gpu`*dp*tp)'}
     >>> measurement_of_column("resnet50", [], "gpus", 0.95)[0]
     {'throughput': 'resnet50'}
+    >>> measurement_of_column("tokens/day (B)", [], "gpus")[1], measurement_of_column("h per 1M tokens", [], "gpus")[1]
+    ({'tokens per second': '`tokens/day (B)`*1e+09/86400'}, {'tokens per second': '277.77777777777777/`h per 1M tokens`'})
     """
     header = header or header_of(name)
     if not header.kind:
         return {"throughput" if LEAST_GROWTH < growth < MOST_GROWTH else "quantity": name}, {}
-    if header.kind == "quantity":
+    if header.kind == "quantity" and not header.counted:
         return {"quantity": f"{name}:{header.unit}" if header.unit else name}, {}
     # How many devices or nodes share the number, as a formula; empty of one that is of all.
     of_all = _units_of_rate(name, header, names, counted, mapping or {}) if header.shared else ""
+    if header.kind == "quantity":
+        # `hours per 1B tokens` are a rate of tokens.
+        multiple, plain = in_multiples(header.counted)
+        above, below = TIME_UNITS[header.unit.partition("/")[0]]
+        quantity, of_one = f"{plain} per second", f"{multiple * below / above!r}"
+        return {"throughput": quantity}, {quantity: "*".join(filter(None, (of_one, of_all))) + f"/{quote_name(name)}"}
     if header.kind == "time":
         # `GPU-hours` are over the GPUs, the time of 100 steps over 100.
         unit = {} if header.unit == "s" else {"unit": header.unit}
@@ -489,8 +506,11 @@ def measurement_of_column(
     quoted, seconds = quote_name(name), 100.0 if header.unit == "%" else float(np.divide(*TIME_UNITS[header.unit]))
     if header.counted in STEP_WORDS and not header.shared and growth <= LEAST_GROWTH:
         return {"time": _STEP}, {_STEP: f"{seconds:g}/{quoted}"}
-    formula = "*".join(filter(None, (quoted, of_all))) + (f"/{seconds:g}" if seconds != 1.0 else "")
-    quantity = name if formula == quoted else f"{header.counted or 'throughput'} per second"
+    # Billions a day are millions a second.
+    multiple, plain = in_multiples(header.counted) if seconds != 1.0 else (1.0, header.counted)
+    factors = (quoted, of_all, f"{multiple:g}" if multiple != 1.0 else "")
+    formula = "*".join(filter(None, factors)) + (f"/{seconds:g}" if seconds != 1.0 else "")
+    quantity = name if formula == quoted else f"{plain or 'throughput'} per second"
     return {"throughput": quantity}, {} if formula == quoted else {quantity: formula}
 
 

@@ -32,7 +32,8 @@ _LEFT = frozenset(words_of("headers.left"))
 _MULTIPLES = {word: multiple for multiple, spelled in section("multiples").items() for word in spelled}
 #: `Tokens/s (M)`: millions of them.
 _MULTIPLE_BEHIND = re.compile(
-    rf"(?P<rate>.+\S)\s*[(\[](?:in )?(?P<multiple>[kKMB]|{'|'.join(map(re.escape, _MULTIPLES))})[)\]]"
+    rf"(?P<rate>.+[^\W_])(?:\s*(?P<bracket>[(\[])|[\s_])(?:in )?"
+    rf"(?P<multiple>[kKMB]|{'|'.join(map(re.escape, _MULTIPLES))})(?(bracket)[)\]])"
 )
 #: Behind a word for a time: what is chosen, and counts of steps.
 _CHOSEN_TIME = STEP_WORDS | {*words_of("headers.chosen_time")}
@@ -53,6 +54,8 @@ _NEVER_A_TIME = frozenset({*_COUNTED, *_COUNTED.values()} - {*words_of("headers.
 _PER_DEVICE_FIRST = re.compile(rf"^({any_of('headers.per')}[\s_\-](?:{'|'.join(sorted(DEVICE_WORDS))}))[\s_\-:,]+(.+)")
 #: `ktok`, `kimg`, `mcells`: so many of what is counted.
 _MANY = re.compile(rf"\b([kmb])({'|'.join(sorted(w for w in {*_COUNTED, *_COUNTED.values()} if len(w) > 2))})\b")
+#: What a time is per: `1b tokens`, `kimg`.
+_OF_MANY = re.compile(rf"1?([kmb]) ?({'|'.join(sorted(w for w in {*_COUNTED, *_COUNTED.values()} if len(w) > 2))})")
 _DATA = frozenset(prefix + unit for prefix in ("", "k", "m", "g", "t") for unit in words_of("headers.data")) - {"b"}
 _PLAIN = _RATES | {*words_of("headers.plain")}
 STATISTICS = words_of("headers.statistic")
@@ -96,7 +99,7 @@ class Header(Struct, frozen=True):
     #: Of the cells: of a time one of `TIME_UNITS`, of a rate the unit of time in the
     #: denominator.
     unit: str = ""
-    #: What a rate counts, in the plural; empty where the header does not say it.
+    #: What a rate counts, in the plural, and so many of it that a time is of; empty where the header does not say it.
     counted: str = ""
     #: Whether a rate is that of one worker, or of one node; of a time, whether it is the sum over them.
     shared: bool = False
@@ -163,6 +166,10 @@ def header_of(column: str) -> Header:
     ('min', True)
     >>> header_of("usd_per_gpu_hour").unit, header_of("B tokens/day").unit, header_of("tokens/GPU-second").shared
     ('h', 'd', True)
+    >>> header_of("hours per 1B tokens").counted, header_of("GPU-hours/M images").shared, header_of("s/kimg").unit
+    ('B tokens', True, 's/k images')
+    >>> header_of("tokens_per_day_B").counted, header_of("tokens_per_s_B").counted
+    ('B tokens', 'tokens')
     >>> header_of("Time1").kind, header_of("run_time2").kind, header_of("T1").kind
     ('time', 'time', '')
     >>> header_of("per GPU img/s").shared, header_of("per-device throughput (img/s)").shared
@@ -171,10 +178,11 @@ def header_of(column: str) -> Header:
     (True, True, 'ms')
     """
     text = _without_section(column)
-    if (multiple := _MULTIPLE_BEHIND.fullmatch(text)) and (
-        rate := header_of(f"{multiple['multiple']} {multiple['rate']}")
-    ).kind == "rate":
-        return rate
+    multiple = _MULTIPLE_BEHIND.fullmatch(text)
+    if multiple is not None and (rate := header_of(f"{multiple['multiple']} {multiple['rate']}")).kind == "rate":
+        # Behind a blank a letter may name a variant, but for a rate of many hours.
+        if multiple["bracket"] or rate.unit != "s":
+            return rate
     # `throughput/device/samples_per_sec` is a rate at the end of a path.
     path, _, metric = text.rpartition("/")
     sides = _sides_of_ratio(metric) if path else []
@@ -192,7 +200,8 @@ def header_of(column: str) -> Header:
     # What it is per: `GPU` of `Tokens/sec/GPU`.
     shared_by = [unit_words[0] for unit_words in (*names[1:], *last[1:])]
     before_unit = (last or names)[0][-2:-1]
-    if header.kind == "time" and header.unit in ("h", "d") and not (DEVICE_WORDS | NODE_WORDS).isdisjoint(before_unit):
+    in_hours = header.unit.partition("/")[0] in ("h", "d") and (header.kind == "time" or header.counted)
+    if in_hours and header.kind != "rate" and not (DEVICE_WORDS | NODE_WORDS).isdisjoint(before_unit):
         # `GPU-hours` are those of all devices together.
         shared_by, header = before_unit, replace(header, of=header.of or "job", shared=True)
     of_a_node = header.shared and not NODE_WORDS.isdisjoint(shared_by)
@@ -378,7 +387,9 @@ def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     if per:
         named_unit = unit_of_time or next((TIME_WORDS[word] for word in numerator if word in TIME_WORDS), None)
         if not any(unit_words[0] in STEP_WORDS | JOB_WORDS for unit_words in per):
-            return None if named_unit is None else Header("quantity", f"{named_unit}/{per[0][-1]}")
+            many = _OF_MANY.fullmatch(" ".join(per[0]))
+            counted = f"{many[1].upper() if many[1] != 'k' else 'k'} {_COUNTED.get(many[2], many[2])}" if many else ""
+            return None if named_unit is None else Header("quantity", f"{named_unit}/{counted or per[0][-1]}", counted)
         if denominators:
             return Header("time", named_unit or "s", of=of) if named_unit or set(numerator) & _TIMES else None
     if unit_of_time is None and (words[0] in words_of("headers.time_alone") if len(words) == 1 else words[1] == "to"):
