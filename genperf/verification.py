@@ -41,7 +41,7 @@ from genperf.table.cells import records
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary import any_of
 from genperf.vocabulary.names import plain_name
-from genperf.words.numbers import digits_text, join_values, rate_unit, three_digits, with_unit
+from genperf.words.numbers import digits_text, join_values, rate_unit, texts_in_unit, with_unit
 
 Model: TypeAlias = FitResult | GroupedResult
 #: Ratios d and q to the variance of a run, and the prior probability that one is zero; the others share the rest. With
@@ -183,10 +183,10 @@ class Verification(PrintedAnswer, frozen=True, eq=False):
         findings, inside = list[tuple[str, str, bool]](), 0
         for number, (at, _, *numbers, place) in enumerate(self.runs.itertuples(index=False), 1):
             inside, slow = inside + (place == "inside"), number - 1 in self.alarm.slower
-            value, predicted, lower, upper = map(three_digits, numbers)
+            value, predicted, lower, upper, unit = texts_in_unit(*numbers, unit=self.unit)
             name = f"{number}. {join_values(at) or 'the run'}"
             but = ", but slower than runs vary by chance" if slow and place == "inside" else ""
-            line = f"{name}: {with_unit(value, self.unit)}, predicted {predicted} ({lower} – {upper}): {place}{but}"
+            line = f"{name}: {with_unit(value, unit)}, predicted {predicted} ({lower} – {upper}): {place}{but}"
             findings.append((name, f"{line} · {inside} of {number}", slow))
         though = self.alarm.raised and inside >= NOMINAL * len(self.runs)
         why = "; an interval also holds what the model may err, the alarm only how runs vary" if though else ""

@@ -476,8 +476,8 @@ def measurement_of_column(
     {'step_time_s': 'dp*mbs*gas*seq_len/(`tok/s/gpu`*dp*tp)'}
     >>> measurement_of_column("resnet50", [], "gpus", 0.95)[0]
     {'throughput': 'resnet50'}
-    >>> measurement_of_column("tokens/day (B)", [], "gpus")[1], measurement_of_column("h per 1M tokens", [], "gpus")[1]
-    ({'tokens per second': '`tokens/day (B)`*1e+09/86400'}, {'tokens per second': '277.77777777777777/`h per 1M tokens`'})
+    >>> measurement_of_column("tokens/day (B)", [], "gpus")[1], measurement_of_column("s/kimg", [], "gpus")[1]
+    ({'tokens per second': '`tokens/day (B)`*1e+09/86400'}, {'images per second': '1000.0/`s/kimg`'})
     """
     header = header or header_of(name)
     if not header.kind:

@@ -38,9 +38,9 @@ from genperf.words.numbers import (
     join_values,
     million_of,
     singular,
+    suited_unit,
     taken_text,
     three_digits,
-    unit_of_duration,
     with_article,
     with_unit,
 )
@@ -87,7 +87,7 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
         numbers = {head: table[name] for head, name in rate_heads if name in table}
         if self.steps or not numbers:
             # All times are in the unit that suits the best one.
-            size, unit = unit_of_duration(table[quantity.name][0]) if quantity.is_time else (1.0, quantity.unit)
+            size, unit = suited_unit(table[quantity.name][0], quantity.unit)
             ends = {heading(replace(quantity, unit=unit)): quantity.name, "lower": "lower", "upper": "upper"}
             numbers |= {head: table[name] / size for head, name in ends.items()}
         numbers["x best"] = table["relative"]

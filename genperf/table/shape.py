@@ -219,7 +219,7 @@ def _melted_names(source: Source) -> Source:
 
 
 def _fill_nodes(grids: Sequence[re.Match[str] | None]) -> bool:
-    """Tell whether pairs such as `1 x 4`, `1 x 8`, `2 x 8` are nodes and the devices of each: several nodes are full."""
+    """Tell whether pairs such as `1 x 4`, `1 x 8`, `2 x 8` are nodes and the devices of each: several are full."""
     pairs = [(int(grid[1]), int(grid[2])) for grid in grids if grid is not None]
     of_several = {devices for multiple, devices in pairs if multiple > 1}
     largest = max((devices for _, devices in pairs), default=0)

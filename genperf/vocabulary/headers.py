@@ -73,7 +73,7 @@ _BETTER = re.compile(
     r"|[(\[]\d+(?:\.\d+)? ?[GMT]i?B[)\]])\s*$",
     re.I,
 )
-#: Behind a header: the letter that formulas have for it, which is no unit: `Speed-up, S`, `Efficiency E (%)`, `Nodes (N)`.
+#: Behind a header: the letter that formulas have for it, and no unit: `Speed-up, S`, `Efficiency E (%)`, `Nodes (N)`.
 _SYMBOL = re.compile(
     r"(?<=[^\W\d_])(?:,\s*|\s*[(\[]|\s+(?=[SE]\b))(?![kKMBGTWJshdm]\b)[A-Za-z](?:_\w|\([a-zA-Z]\))?[)\]]?"
     r"(?=\s*(?:[(\[][^()\[\]]*[)\]])?$)"
@@ -178,10 +178,10 @@ def header_of(column: str) -> Header:
     (True, True, 'ms')
     """
     text = _without_section(column)
-    multiple = _MULTIPLE_BEHIND.fullmatch(text)
-    if multiple is not None and (rate := header_of(f"{multiple['multiple']} {multiple['rate']}")).kind == "rate":
-        # Behind a blank a letter may name a variant, but for a rate of many hours.
-        if multiple["bracket"] or rate.unit != "s":
+    if multiple := _MULTIPLE_BEHIND.fullmatch(text):
+        rate = header_of(f"{multiple['multiple']} {multiple['rate']}")
+        # Behind a blank a letter may name a variant, but for a rate of an hour or a day.
+        if rate.kind == "rate" and (multiple["bracket"] or rate.unit != "s"):
             return rate
     # `throughput/device/samples_per_sec` is a rate at the end of a path.
     path, _, metric = text.rpartition("/")

@@ -25,9 +25,9 @@ from genperf.words.numbers import (
     join_values,
     prose,
     rate_unit,
+    suited_unit,
     texts_in_unit,
     three_digits,
-    unit_of_duration,
     whole_percent,
     with_article,
     with_interval,
@@ -83,7 +83,7 @@ def measured_text(facts: Facts, places: str) -> str:
     (ends, runs), growth, unit = facts.measured, facts.growth, facts.expected.unit
     if growth.target.rate is not None and not growth.whole:
         ends, unit = ends.dividing(growth.target.rate * growth.target.value), rate_unit(growth.sample)
-    middle, low, high = map(three_digits, ends.ends)
+    middle, low, high, unit = texts_in_unit(*ends.ends, unit=unit)
     note = f"median of {runs} runs, {low} to {high}" if runs > 1 else "one run"
     return f"measured: {with_unit(middle, unit)} at {places} ({note})"
 
@@ -106,7 +106,7 @@ def _reported(facts: Facts, value: Interval) -> tuple[str, Interval, str]:
         return name, Interval(*(factor * end for end in rate.ends)), unit
     name, unit, factor = facts.column or (facts.expected.name, facts.expected.unit, 1.0)
     if facts.column is None and unit == SECONDS:
-        size, unit = unit_of_duration(value.value)
+        size, unit = suited_unit(value.value)
         factor = 1.0 / size
     return name, Interval(*(factor * end for end in value.ends)), unit
 

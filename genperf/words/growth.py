@@ -6,7 +6,6 @@ import numpy as np
 
 from genperf.facts import Choice, Expectation, GrowthCounts, Interval, NextRun, Plan, Planned, Training, Turn
 from genperf.formula import quote_name
-from genperf.panel.panel import SECONDS
 from genperf.vocabulary.headers import RELATIVE, in_multiples
 from genperf.vocabulary.names import counted_by, counts_devices, noun_of
 from genperf.words.limit import term_in_words
@@ -24,9 +23,9 @@ from genperf.words.numbers import (
     range_text,
     rate_unit,
     singular,
+    suited_unit,
     texts_in_unit,
     three_digits,
-    unit_of_duration,
     with_article,
     with_unit,
 )
@@ -72,7 +71,8 @@ def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, fu
         text = f"expect {with_article(growth.sample)} of {plain} at {places}"
         text += f": {speedup} x as fast as on {smallest}" if grows else ""
         return prose(text, efficiency if grows else "", *further)
-    text = f"expect {three_digits(growth.target.rate)} {rate_unit(growth.sample)} at {places}"
+    rate = " ".join(texts_in_unit(growth.target.rate, unit=rate_unit(growth.sample)))
+    text = f"expect {rate} at {places}"
     text += f": {speedup} x that of {smallest}" if grows else ""
     step = f"a step takes {plain}" if growth.of_steps else ""
     return prose(text, "; ".join(filter(None, (efficiency if grows else "", step))), *further)
@@ -114,7 +114,7 @@ def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") 
     verdict_reason, *reasons = expected.reason.split("; ")
     rate = growth.throughput(expected.value)
     if rate is not None:
-        _, low, high, unit = *map(three_digits, rate.ends), rate_unit(growth.sample)
+        _, low, high, unit = texts_in_unit(*rate.ends, unit=rate_unit(growth.sample))
     elif expected.is_time:
         _, low, high, unit = texts_in_unit(*expected.value.ends)
     else:
@@ -358,9 +358,8 @@ def _blind_text(choice: Choice) -> list[str]:
 def next_sentence(run: NextRun, unit: str, reported: Interval | None = None) -> str:
     """Return what to measure next, and how the interval at the configuration is expected to narrow."""
     where, now = join_values(run.target), reported or run.now
-    if unit == SECONDS:
-        size, unit = unit_of_duration(now.value)
-        now = Interval(*(end / size for end in now.ends))
+    size, unit = suited_unit(now.value, unit)
+    now = Interval(*(end / size for end in now.ends))
     if run.met:
         return f"the interval at {where} is {_range_text(now, unit)}, narrow enough: nothing needs measuring"
     if not run.places:

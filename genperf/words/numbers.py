@@ -10,7 +10,7 @@ import numpy as np
 
 from genperf.facts import Interval
 from genperf.panel.panel import SECONDS, Target
-from genperf.vocabulary.headers import RELATIVE, in_multiples
+from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, header_of, in_multiples
 from genperf.vocabulary.names import noun_of
 
 # What is worth a word.
@@ -103,15 +103,28 @@ def duration_text(seconds: float) -> str:
 
 
 def texts_in_unit(reference: float, *others: float, unit: str = SECONDS) -> tuple[str, ...]:
-    """Return numbers as texts, and their unit last: durations in the one that suits the first, others as they are."""
-    size, unit = unit_of_duration(reference) if unit == SECONDS else (1.0, unit)
+    """Return numbers as texts, and their unit last: durations and rates in the one that suits the first."""
+    size, unit = suited_unit(reference, unit)
     return *[three_digits(number / size) for number in (reference, *others)], unit
 
 
-def unit_of_duration(seconds: float) -> tuple[float, str]:
-    """Return the seconds of the unit that suits a duration, and its name: 60 and `min` of 600."""
-    _, size, name = DURATIONS[bisect_right(DURATIONS, (seconds, np.inf, "")) - 1]
-    return size, name
+#: Of a rate below it, as of jobs, the count in an hour is told. A convention.
+LEAST_RATE = 0.1
+
+
+def suited_unit(reference: float, unit: str = SECONDS) -> tuple[float, str]:
+    """Return the size and the name of the unit that suits a value: 60 and `min` of 600 s; of 0.02 jobs/s `jobs/h`.
+
+    >>> suited_unit(600.0), suited_unit(0.02, "jobs/s")[1], suited_unit(0.02, "GB/s")[1], suited_unit(0.02, "img/s")[1]
+    ((60.0, 'min'), 'jobs/h', 'GB/s', 'img/h')
+    """
+    if unit == SECONDS:
+        _, size, name = DURATIONS[bisect_right(DURATIONS, (reference, np.inf, "")) - 1]
+        return size, name
+    counted = unit.removesuffix("/s")
+    if not (0.0 < reference < LEAST_RATE and counted != unit) or counted in STEP_WORDS or counted.endswith("FLOP"):
+        return 1.0, unit
+    return (1.0 / 3600.0, f"{counted}/h") if header_of(f"x ({unit})").kind == "rate" else (1.0, unit)
 
 
 def digits_text(value: float, digits: int) -> str:
