@@ -250,7 +250,7 @@ def verify(
         raise TableError("all runs are new: there is nothing to compare with", hint=hint, where=new.source)
     rows, times = new.frame[comparable], new.measured[comparable]
     names = [*new.group, *(factor.name for factor in new.factors)]
-    configurations, shown = rows[names], [name for name in names if schema.derived.get(name) != "1"]
+    configurations, named = rows[names], [name for name in names if schema.derived.get(name) != "1"]
     predicted = fitted.predict_columns(configurations, NOMINAL)
     centre, upper = (np.log(np.asarray(predicted[name], float)) for name in (target.name, "upper"))
     spread = (upper - centre) / float(ndtri(0.5 + 0.5 * NOMINAL))
@@ -261,7 +261,7 @@ def verify(
     if target.throughput:
         quantity, unit, ends = target.throughput, rate_unit(target.samples), THROUGHPUT
     measured = rows[target.throughput or target.column].to_numpy(float)
-    columns = {"at": records(configurations[shown]), "verdict": predicted["verdict"], "measured": measured}
+    columns = {"at": records(configurations[named]), "verdict": predicted["verdict"], "measured": measured}
     columns |= {name: predicted[end] for name, end in zip(("predicted", "lower", "upper"), ends, strict=True)}
     outside = [times < predicted["lower"], times > predicted["upper"]]
     runs = pd.DataFrame({**columns, "place": np.select(outside, ("faster", "slower"), "inside")})
@@ -271,10 +271,10 @@ def verify(
         if earlier is None and isinstance(model, str | Path):
             save_model(refitted, model)
         before, after = (model.predict_columns(places)[ends[0]] for model in (fitted, refitted))
-        changes = pd.DataFrame({"at": records(places[shown]), "before": before, "after": after})
+        changes = pd.DataFrame({"at": records(places[named]), "before": before, "after": after})
     not_compared = []
     for why, frame in (("new, nothing to compare with", new.frame[~comparable]), ("the run failed", new.failures)):
-        not_compared += [f"{join_values(at) or 'the run'}: {why}" for at in records(frame.reindex(columns=shown))]
+        not_compared += [f"{join_values(at) or 'the run'}: {why}" for at in records(frame.reindex(columns=named))]
     not_compared += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
     inside, count = int((runs["place"] == "inside").sum()), len(runs)
     coverage = {"inside": inside, "runs": count, "nominal": NOMINAL, "probability": coverage_probability(inside, count)}

@@ -440,20 +440,20 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         # A speed-up, a share of the peak, or the hours of all devices.
         yield _value_row(likeliest)
     # Unit → the value in it that a row shows.
-    shown = dict[str, float]()
+    by_unit = dict[str, float]()
     if facts.column is None and rate is not None and not relative:
         # Of several rates of one kind each has the name of its column.
         same_unit = likeliest.unit == samples_per_s and samples_per_s in [other.unit for other in others]
         name = likeliest.quantity if same_unit else "throughput"
         yield _interval_row(name, rate, samples_per_s, start.rate if start else None)
-        shown[samples_per_s] = rate.value
+        by_unit[samples_per_s] = rate.value
     if facts.column is None and (rate is None or growth.of_steps):
         column, usual = "" if likeliest.facts is None else likeliest.quantity, growth.sample if growth.whole else "step"
         name = time_called(column, usual) if expected.is_time else expected.name
         yield _interval_row(name, expected.value, expected.unit, start.value if start else None)
         seconds = expected.value.value
-        shown |= {u: seconds * below / above for u, (above, below) in TIME_UNITS.items()} if expected.is_time else {}
-    others = [v for v in others[:MOST_FURTHER] if abs(v.value / shown.get(v.unit, np.inf) - 1.0) > SAME]
+        by_unit |= {u: seconds * below / above for u, (above, below) in TIME_UNITS.items()} if expected.is_time else {}
+    others = [v for v in others[:MOST_FURTHER] if abs(v.value / by_unit.get(v.unit, np.inf) - 1.0) > SAME]
     if facts.column is None and (efficiency := growth.target.efficiency) is not None:
         # A measured column such as `Efficiency (%)` is the scaling efficiency, by its name and value.
         def shows_efficiency(column: Value) -> bool:
@@ -539,9 +539,9 @@ def _closing(answer: Answer, width: int) -> Iterator[Text]:
         yield Text(f"{MARKS[BLIND]} {fails}", style=f"bold {COLORS[BLIND]}")
     else:
         mark = f"{MARKS[likeliest.verdict]} {likeliest.verdict}"
-        first, *rest = wrap(verdict_line(likeliest.reason), width - len(mark) - 2) or [""]
-        yield Text.assemble((mark, f"bold {COLORS[likeliest.verdict]}"), "  ", first)
-        yield from (Text(f"  {line}") for line in wrap(" ".join(rest), width - 2))
+        reason_line, *further_lines = wrap(verdict_line(likeliest.reason), width - len(mark) - 2) or [""]
+        yield Text.assemble((mark, f"bold {COLORS[likeliest.verdict]}"), "  ", reason_line)
+        yield from (Text(f"  {line}") for line in wrap(" ".join(further_lines), width - 2))
     if answer.others:
         yield Text.assemble(("  other series", "bold"), "  ", "; ".join(answer.others))
     if answer.facts is None:

@@ -167,11 +167,11 @@ def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | Ge
     device = next((str(cell) for name, cell in row.items() if plain_name(name) in RUN_WORDS["device"]), "")
     if not device:
         return None
-    known = peak or attempted(peak_of, device)
+    known_peak = peak or attempted(peak_of, device)
     # With a supposed peak the row is a run: only the device is at fault.
-    run = attempted(run_of_row, row, known if isinstance(known, float) else 1.0)
-    if not isinstance(known, float):
-        return known if isinstance(run, TrainingRun) and run.rate else None
+    run = attempted(run_of_row, row, known_peak if isinstance(known_peak, float) else 1.0)
+    if not isinstance(known_peak, float):
+        return known_peak if isinstance(run, TrainingRun) and run.rate else None
     without_network = isinstance(run, TrainingRun) and not run.network.parameters and not peak
     used = attempted(utilisation_of, run) if without_network else None
     return used if isinstance(used, GenperfError) else row
@@ -195,8 +195,8 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     if device.name == "mi250x" and per_node == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
         peak = 0.5 * (peak or device.rate(precision or "16-bit"))
-    given = dict.fromkeys(("16-bit", precision or "16-bit"), peak)
-    device = replace(device, rates=given, sparse=1.0) if peak else device
+    rates = dict.fromkeys(("16-bit", precision or "16-bit"), peak)
+    device = replace(device, rates=rates, sparse=1.0) if peak else device
     # A share above 2 is in per cent.
     stated /= 100.0 if stated > 2.0 and "%" not in str(named["mfu"]) else 1.0
     dense_peak = device.rate(precision or "16-bit")
@@ -241,8 +241,8 @@ def _with_rate(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
     of_no_step = {n for n, header in headers.items() if header.kind == "time" and header.of != "step"}
     usual_first = sorted(headers, key=lambda n: (headers[n].counted != run.network.sample, n in of_no_step))
     tried = [attempted(_rated, run, row, name) for name in usual_first]
-    rated = next((one for one in tried if isinstance(one, TrainingRun)), None)
-    refused = next((one for one in tried if isinstance(one, GenperfError)), None)
+    rated = next((outcome for outcome in tried if isinstance(outcome, TrainingRun)), None)
+    refused = next((outcome for outcome in tried if isinstance(outcome, GenperfError)), None)
     if rated is None and refused is not None and not run.claims:
         raise refused
     return rated or run

@@ -273,11 +273,11 @@ def with_share(answer: Answer, schema: Schema) -> Answer:
     """Return an answer with the share that each device reaches, where a throughput was made of such; else as it is."""
     if schema.share_of_peak is None or answer.facts is None:
         return answer
-    (name, unit, of_all), first = schema.share_of_peak, answer.answers[0]
-    factor = float(evaluate(of_all, {n: v for n, v in first.at.items() if is_number(v)}))
+    (name, unit, of_all), likeliest = schema.share_of_peak, answer.answers[0]
+    factor = float(evaluate(of_all, {n: v for n, v in likeliest.at.items() if is_number(v)}))
     value, lower, upper = (float(answer.facts.predicted[end]) / factor for end in THROUGHPUT)
-    share = replace(first, quantity=name, unit=unit, value=value, lower=lower, upper=upper, facts=answer.facts)
-    return replace(answer, answers=(_of_column(share, first.at, factor), *answer.answers[1:]))
+    share = replace(likeliest, quantity=name, unit=unit, value=value, lower=lower, upper=upper, facts=answer.facts)
+    return replace(answer, answers=(_of_column(share, likeliest.at, factor), *answer.answers[1:]))
 
 
 def _of_column(value: Value, at: Mapping[str, Any], factor: float) -> Value:

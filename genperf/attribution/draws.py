@@ -68,13 +68,13 @@ class _MemberCurves(Struct, frozen=True, eq=False):
         return max(int(self.root.shape[1]), int(self.mean.shape[1]) if len(self.covariances) else 0)
 
     def paths(self, z: Array) -> Array:
-        """Return a curve of each draw, shape (draws, rows), by independent standard normal numbers of each draw."""
+        """Return a curve of each draw, shape (draws, rows), of its normal numbers z, shape (draws, 1 + `columns`)."""
         out = self.mean + z[:, :1] * self.shared
         if self.root.size:
             out += z[:, 1 : 1 + self.root.shape[1]] @ self.root.T
         for place, covariance in enumerate(self.covariances):
-            alike = self.scale == place
-            out[alike] += z[alike, 1 : 1 + len(covariance)] @ _root(covariance.tobytes()).T
+            of_scale = self.scale == place
+            out[of_scale] += z[of_scale, 1 : 1 + len(covariance)] @ _root(covariance.tobytes()).T
         return out
 
     def ratios(self, of: Index, to: Index) -> tuple[Array, Array]:

@@ -101,18 +101,18 @@ def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
         case Call("power", (base, exponent)):
             return _power(base, _value(exponent, values))
         case Call("exp", (Call("multiply", (exponent, column)),)):
-            effect, parts = _value(exponent, values), product_of(column)
+            effect, column_factors = _value(exponent, values), product_of(column)
         case _:
             return _Factor(_number(_value(node, values)))
     if abs(effect) < LEAST_EFFECT_WRITTEN:
         return _Factor("")
     changed_by = _Factor(_number(math.exp(effect)), abs(effect))
-    match parts:
+    match column_factors:
         # exp(b·where(gpu == 'a100', 1, 0)): a level by itself stands in the bracket of its factor.
         case [Call("where", (Call("equal", (Name(name), Text(level))), *_))]:
             return _Factor(f"{level} {changed_by.text}", changed_by.effect, name)
     conditions = []
-    for part in parts:
+    for part in column_factors:
         match part:
             # exp(b·log(n/8)·…) = (n/8)^b where the other parts are 1.
             case Call("log", (base,)):

@@ -98,8 +98,8 @@ def steps_along_workers(
     kind_assumed = kind is None and step.known == "assumed"
     kind = "weak" if kind_assumed else kind
     requested = float(at[factor.name]) if factor.name in at else None
-    shown = np.unique(result.panel.measured[factor.name])
-    counts = _counts_between(factor, upto, shown if requested is None else np.append(shown, requested))
+    tried = np.unique(result.panel.measured[factor.name])
+    counts = _counts_between(factor, upto, tried if requested is None else np.append(tried, requested))
     panel = result.panel.scaled_along(factor)
     # A batch without a machine is that of the smallest one.
     machine_parts = {part_given(panel, name) for name in at}

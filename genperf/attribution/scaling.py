@@ -182,13 +182,13 @@ def _ends(counts: Array, weights: Array, levels: tuple[float, float]) -> dict[st
 def _efficiencies(steps: Ladder, values: Array, ratios: Array) -> dict[str, Array]:
     """Return the speed-up and the efficiency W·T₀/T of values T, with its interval by the ends of the ratios T/T₀.
 
-    T₀ is what was measured at the first count, where it was; W is the work relative to that count.
+    T₀ is measured at the first count, else predicted, as that of the ratios always is; W is the work relative to it.
     """
     places, logarithms = steps.measured
-    first = float(np.exp(logarithms[0])) if len(places) and places[0] == 0 else values[0]
+    T0 = float(np.exp(logarithms[0])) if len(places) and places[0] == 0 else values[0]
     assert steps.work is not None
-    efficiency = np.append(1.0, (steps.work * first / values)[1:])
-    upper, lower = (np.append(1.0, end[1:]) for end in steps.work / ratios * (first / values[0]))
+    efficiency = np.append(1.0, (steps.work * T0 / values)[1:])
+    upper, lower = (np.append(1.0, end[1:]) for end in steps.work / ratios * (T0 / values[0]))
     return {
         "speedup": efficiency * steps.counts / steps.counts[0],
         "efficiency": efficiency,

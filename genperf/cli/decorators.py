@@ -156,7 +156,7 @@ def _show_table_options(ctx: click.Context, param: click.Parameter, wanted: bool
 def complete_columns(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Return the columns of the table that a command names, in the place of its last word between commas."""
     begun, comma, last = incomplete.rpartition(",")
-    # What stands before an option without its value yet is left over.
+    # Files named before an option that lacks its value are in `args`.
     header = next(map(first_lines, files_read({**ctx.params, "files": tuple(ctx.args)})), ("",))[0]
     ending = "=" if "=" in (param.make_metavar(ctx) or "") else ""
     names = [name.strip(' "') for name in re.split(r"[,;\t|]", header)]

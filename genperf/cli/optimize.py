@@ -104,8 +104,8 @@ def optimize(
     if minimize is not None and maximize is not None:
         raise click.UsageError("give either --minimize or --maximize")
     sizes = {"--steps": steps, "--samples": samples, "--tokens": tokens}
-    if len(given := [name for name, size in sizes.items() if size is not None]) > 1:
-        raise click.UsageError(f"give either {' or '.join(given)}")
+    if len(amounts := [name for name, size in sizes.items() if size is not None]) > 1:
+        raise click.UsageError(f"give either {' or '.join(amounts)}")
     least, most, count = (None if text is None else with_amounts(text) for text in (minimize, maximize, steps))
     loaded = model_or_table(model, roles, *over)
     read = [with_amounts(text) for text in (*where, minimize, maximize, steps, work, per, price) if text]
@@ -116,7 +116,7 @@ def optimize(
             what = "give the factors to vary (--over), or the devices to split a transformer over (--devices)"
             raise click.UsageError(what)
         out.note(f"not given, and varied: {over[0]}; --over varies other factors, or other counts")
-    fitted, texts = configuration(over, "--over", chosen, lambda result, given: in_formulas(result, given, read))
+    fitted, texts = configuration(over, "--over", chosen, lambda result, values: in_formulas(result, values, read))
     limits, varied = capacities(capacity, fitted), dict[str, Any](texts)
     conditions = [with_amounts(text) for text in where]
     if devices is not None:
@@ -142,7 +142,7 @@ def optimize(
     out.notes(optimum.notes)
 
 
-def in_formulas(result: FitResult, given: Mapping[str, str], formulas: Iterable[str]) -> dict[str, str]:
+def in_formulas(result: FitResult, values: Mapping[str, str], formulas: Iterable[str]) -> dict[str, str]:
     """Return the given values of names that are no factors, and that a formula reads."""
     from genperf.errors import FormulaError
     from genperf.formula import parse
@@ -152,7 +152,7 @@ def in_formulas(result: FitResult, given: Mapping[str, str], formulas: Iterable[
         # A wrong one is refused where it is read, with what may stand in it.
         with suppress(FormulaError):
             names |= parse(text, texts=[name for name, numeric in factors.items() if not numeric]).names
-    return {n: text for n, text in given.items() if n in names and result.panel.meant(n) == n and n not in factors}
+    return {n: text for n, text in values.items() if n in names and result.panel.meant(n) == n and n not in factors}
 
 
 def per_second(price: str) -> str:

@@ -101,8 +101,8 @@ def predict(
     if paid is not None:
         panel = fitted.first.panel
         samples = fitted.first.schema.target.samples
-        one = with_article(panel.timed if panel.measured_work is None else samples.removesuffix("s"))
-        out.note(f"cost is that of {one}, at {price_text(paid.text, paid_for(panel, per, paid)[0])}")
+        unit_of_work = with_article(panel.timed if panel.measured_work is None else samples.removesuffix("s"))
+        out.note(f"cost is that of {unit_of_work}, at {price_text(paid.text, paid_for(panel, per, paid)[0])}")
     if not out.written({"predictions": records(predicted)} if out.as_json else {}, predicted) and not out.output:
         printed = rounded(predicted, fitted, shows)
         show_predictions(printed, plain=out.no_color)

@@ -304,8 +304,8 @@ def _by_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | N
     kappa, likelihood = runs.calibrated(lambda train: law.margins(law.solved(train.astype(float)))[0])
     sharpness = float(np.exp(log_s[0])) * kappa
     amounts = [_rounded(float(factor)) for factor in scales * np.exp(theta)]
-    parts = [call("multiply", amount, node) for amount, node in zip(amounts, size_formulas.values(), strict=True)]
-    formula = render(chain("add", parts))
+    terms = [call("multiply", amount, node) for amount, node in zip(amounts, size_formulas.values(), strict=True)]
+    formula = render(chain("add", terms))
     if len(formula) > MAX_CHARACTERS:
         return None
     # What a demand and a level take off the margin: s·β, and s·(δ − γ).

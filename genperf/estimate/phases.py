@@ -247,9 +247,9 @@ def _nearest(composed: Sequence[Fitted]) -> Fitted:
     """Return the first composition, or the one that is clearly nearest to the measured total."""
     nearest, *alternatives = composed
     # What no column shows can only bring a fitted total nearer, so it has to be clearly nearer than without.
-    for unmeasured in sorted({_unmeasured(whole) for whole in alternatives}):
-        alike = (whole for whole in alternatives if _unmeasured(whole) == unmeasured)
-        best = min(alike, key=lambda whole: float(_errors(whole).mean()))
+    for unmeasured in sorted({_unmeasured(total) for total in alternatives}):
+        alike = (total for total in alternatives if _unmeasured(total) == unmeasured)
+        best = min(alike, key=lambda total: float(_errors(total).mean()))
         gain = _errors(nearest) - _errors(best)
         if gain.mean() > max(CLEAR_GAIN, gain.std() / np.sqrt(gain.size)):
             nearest = best

@@ -50,7 +50,7 @@ def levels_by_content(table: Table) -> Table:
             column = medians.columns[factor.name].astype(str)
             counts = Counter(column.tolist())
             middle = {level: float(np.median(medians.measured[column == level])) for level in counts}
-            levels = sorted(counts, key=lambda one: (-counts[one], middle[one], one))
+            levels = sorted(counts, key=lambda text: (-counts[text], middle[text], text))
             factor = replace(factor, levels=tuple(levels))
         factors.append(factor)
     return replace(table, factors=tuple(factors))

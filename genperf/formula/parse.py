@@ -88,7 +88,7 @@ def parse(
       ^^^^^^^^^^
       try: one of log, log2, sqrt, exp, abs, min, max, ceil, floor, where
     """
-    known_names, known_texts = (known if known is None else frozenset(known) for known in (names, texts))
+    known_names, known_texts = (some if some is None else frozenset(some) for some in (names, texts))
     return _read(text, known_names, known_texts, max_characters, value)
 
 

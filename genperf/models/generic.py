@@ -280,24 +280,24 @@ def interactions(
     A level of a categorical factor may change the exponent of each numeric factor, and the step of each count. Where
     several categorical factors vary, each of their measured combinations may differ as well: by a factor, and in the
     same exponents and steps. A count that follows from another may have a power. Columns that repeat another one, or
-    are constant, are left out, and so are interactions that then have none, or too many beside those before
-    (`MAX_EFFECTS`).
+    are constant, are left out, and so are interactions that have no column then, or with which there were more than
+    `MAX_EFFECTS`.
     """
     varying = [f for f in factors if f.distinct > 1]
     categorical = [f for f in varying if not f.numeric]
-    offered = [_power(f) for f in varying if f.numeric and f.name not in following]
-    offered += [
+    effects_of_level = [_power(f) for f in varying if f.numeric and f.name not in following]
+    effects_of_level += [
         Effect(f"d_{f.name}", together(f), ConstantMeaning("step", f.name)) for f in steps_of(varying, following)
     ]
     following_counts = [f for f in varying if f.name in following] if categorical else []
     candidates: list[Interaction] = [(_power(f)._replace(name=f"q_{f.name}"),) for f in following_counts]
     for combination in (*([f] for f in categorical), *_separating(categorical, columns)):
         measured = _distinct(combination, columns)
-        # In the order of the factors' levels, and not of their names. Of two the first has the shared constants.
+        # In the order of the factors' levels, not of their names. The first of two levels keeps the shared constants.
         levels = [level for level in product(*(f.levels for f in combination)) if level in measured]
         levels = levels[1:] if len(combination) == 1 and len(levels) <= 2 else levels
         level_itself = [Effect("d", Number(1.0), ConstantMeaning("level"))] if len(combination) > 1 else []
-        candidates += [_at_levels(level, combination, levels) for level in (*level_itself, *offered)]
+        candidates += [_at_levels(level, combination, levels) for level in (*level_itself, *effects_of_level)]
     # Without columns that are constant, or repeat one before.
     column_bytes: set[bytes] = set()
     accepted: list[Interaction] = []

@@ -236,14 +236,14 @@ def kept_beside(
         settled_anew |= {"batch", "global_batch", "micro_batches"}
     levels = {panel.meant(name): level for name, level in change.items() if isinstance(level, str)}
     alike = [run for run in panel.runs if all(run.get(name, level) == level for name, level in levels.items())]
-    kept = {
+    unchanged = {
         name: value
         for name, value in left_open(panel, complete, at).items()
         if part(name) not in changed
         and (changed.isdisjoint(PARTS) or name not in panel.machine.part_of)
         and (not isinstance(value, str) or any(run[name] == value for run in alike))
     }
-    return kept | {name: value for name, value in at.items() if part(name) not in settled_anew}
+    return unchanged | {name: value for name, value in at.items() if part(name) not in settled_anew}
 
 
 def _runs_of(
@@ -266,14 +266,14 @@ def _runs_of(
         run = typical_run(panel, settings)
         node_size = machine.size(run)
         # Of the places and the batches that these configurations have, the largest and the median one choose the run.
-        parts = {meaning: cells[places] for meaning, cells in given.items()}
-        if not {*PLACES}.isdisjoint(parts):
+        part_values = {meaning: cells[places] for meaning, cells in given.items()}
+        if not {*PLACES}.isdisjoint(part_values):
             start = machine.of({name: np.full(len(places), value) for name, value in run.items()})
-            solved = machine.solved(start, parts, node_size)
+            solved = machine.solved(start, part_values, node_size)
             levels = [part for part in LEVELS if part in solved and part in machine.columns]
             settings |= {machine.columns[part].name: float(np.max(solved[part])) for part in levels}
-        batches = [part for part in BATCHES if part in parts and part in machine.columns]
-        settings |= {machine.columns[part].name: float(np.median(parts[part])) for part in batches}
+        batches = [part for part in BATCHES if part in part_values and part in machine.columns]
+        settings |= {machine.columns[part].name: float(np.median(part_values[part])) for part in batches}
         run = typical_run(panel, settings) if settings else run
         sizes[places] = np.nan if node_size is None else node_size
         for name, value in run.items():
@@ -410,11 +410,11 @@ def doubled(panel: Panel, columns: Columns, name: str) -> dict[str, Array]:
         # The same devices on more nodes.
         changes[workers.name] = np.asarray(columns[workers.name], float)
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*(columns[n].tolist() for n in columns), strict=True)]
-    counted = name in {f.name for f in panel.counts}
-    sizes = [panel.machine.size(row, as_it_is=True) for row in rows] if counted else [None]
-    known_sizes = [size for size in sizes if size is not None]
-    there = moved(panel, columns, changes, np.array(known_sizes) if len(known_sizes) == len(rows) else None)
-    return {n: v for n, v in there.items() if n == name or (v.dtype != object and np.any(v != columns[n]))}
+    is_count = name in {f.name for f in panel.counts}
+    node_sizes = [panel.machine.size(row, as_it_is=True) for row in rows] if is_count else [None]
+    known_sizes = [size for size in node_sizes if size is not None]
+    after = moved(panel, columns, changes, np.array(known_sizes) if len(known_sizes) == len(rows) else None)
+    return {n: v for n, v in after.items() if n == name or (v.dtype != object and np.any(v != columns[n]))}
 
 
 def each_doubled(panel: Panel, columns: Columns) -> dict[str, dict[str, Array]]:

@@ -187,11 +187,11 @@ class Machine(Struct, frozen=True, dict=True):
         grows, one of all stays. None where no runs show anything.
         """
         names, growths = self.growths
-        shown = {*growths.values()} - {None}
-        if not shown:
+        shown_growths = {*growths.values()} - {None}
+        if not shown_growths:
             return None
         by_batch = "weak" if "batch" in self.columns else "strong"
-        usual = shown.pop() if len(shown) == 1 else by_batch
+        usual = shown_growths.pop() if len(shown_growths) == 1 else by_batch
         settings = zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
         return np.array([(growths.get(tuple(map(str, setting))) or usual) == "weak" for setting in settings])
 
@@ -322,8 +322,8 @@ class Machine(Struct, frozen=True, dict=True):
         """
         open_ways = [name for name in self.splits if name not in given and self.columns[name].distinct > 1]
         if not self.has_data_ways and "workers" in given and open_ways:
-            first = open_ways[0]
-            parts[first] = devices / (_product(parts, SPLITS) / parts[first])
+            first_way = open_ways[0]
+            parts[first_way] = devices / (_product(parts, SPLITS) / parts[first_way])
         if {"workers", "data_parallel"} <= {*given}:
             other_ways = _product(parts, [name for name in self.splits if name not in open_ways])
             remaining = devices / (parts["data_parallel"] * other_ways)
@@ -343,14 +343,14 @@ class Machine(Struct, frozen=True, dict=True):
         mask of those that grow, or None as in the runs. Nothing is set where none holds.
         """
         count, before = (of_parts.get("workers", of_parts.get("nodes")) for of_parts in (parts, base))
-        passes, one = self.columns.get("micro_batches"), np.ones(1)
-        ways = parts.get("data_parallel", one)
+        passes, ones = self.columns.get("micro_batches"), np.ones(1)
+        ways = parts.get("data_parallel", ones)
         if {"global_batch", "micro_batch", "micro_batches"} <= {*base} and count is not None and before is not None:
             # The batches show the ways of data, also where nodes alone are counted.
             grown = ways / base["data_parallel"] if "data_parallel" in base else count / before
             ways = base["global_batch"] / (base["micro_batch"] * base["micro_batches"]) * grown
         # The samples of one pass on all ways of data; NaN where nothing gives a micro-batch.
-        at_once = ways * parts.get("micro_batch", np.nan * one)
+        at_once = ways * parts.get("micro_batch", np.nan * ones)
         always_the_same = passes is not None and passes.distinct == 1 and "global_batch" not in self.columns
         work = None
         if "global_batch" in given:
@@ -464,8 +464,8 @@ class Machine(Struct, frozen=True, dict=True):
         if {"batch", "global_batch"} <= {*given} and count is not None:
             for row in _unequal(given["global_batch"], samples := given["batch"] * count):
                 what = f"{' and '.join(shown(row, 'batch', 'global_batch'))} contradict each other"
-                each = f"{given['batch'][row]:g} on each of {count[row]:g} are {samples[row]:g}"
-                raise TableError(f"{what}: {each}", where=where, hint=hint)
+                batches = f"{given['batch'][row]:g} on each of {count[row]:g} are {samples[row]:g}"
+                raise TableError(f"{what}: {batches}", where=where, hint=hint)
 
     def called(self, name: str) -> str:
         """Return the column of a part, or else its name."""

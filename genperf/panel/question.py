@@ -75,9 +75,9 @@ class _Cells(Struct):
 
     def add(self, column: str, text: str, name: str) -> None:
         """Add what a name of the question says of a column; refuse a second text for it."""
-        first, called = self.at.setdefault(column, text), self.names.setdefault(column, name)
-        if first != text and not _same(first, text):
-            what = f"'{called}={first}' and '{name}={text}' name the same column"
+        earlier, called = self.at.setdefault(column, text), self.names.setdefault(column, name)
+        if earlier != text and not _same(earlier, text):
+            what = f"'{called}={earlier}' and '{name}={text}' name the same column"
             raise TableError(what, hint="give one of them, or the whole name of another column")
 
 

@@ -210,8 +210,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             # Columns that a name means and that hold its text, or the first of a list; columns by name; texts in the
             # title; what is wanted by its kind, and by its words.
             matches = [
-                c is not None and (is_number(first) or not {text, first}.isdisjoint(labels(columns[c]).tolist()))
-                for c, text, first in of_at
+                c is not None and (is_number(start) or not {text, start}.isdisjoint(labels(columns[c]).tolist()))
+                for c, text, start in of_at
             ]
             matches += [column in columns for column in (*at, *self.given.columns)]
             matches += [in_title(text, source.caption) for text in at.values()]

@@ -352,13 +352,13 @@ def _names_of_failed(reading: Reading, requested: Mapping[str | None, float | No
 def _derive_devices(reading: Reading, counts: Mapping[str | None, TableColumn]) -> None:
     """Derive the devices as nodes times the devices of each, where both vary and no column counts all devices.
 
-    Where fewer devices were counted on one node alone, and so many on each count of several, they are those of a node.
+    Few devices, as many on every count of several nodes and perhaps fewer on one node alone, are those of a node.
     """
     nodes, per_node, devices = counts["nodes"], counts.get("devices_per_node"), counts.get("workers")
     if per_node is None and devices is not None:
         full = devices.values == max(devices.known, default=0.0)
-        alike = full[nodes.values > 1.0].all() and max(devices.known, default=np.inf) <= MOST_DEVICES
-        if devices.varies and alike and len(np.unique(nodes.values[full])) >= FEWEST_FULL:
+        always_full = full[nodes.values > 1.0].all() and max(devices.known, default=np.inf) <= MOST_DEVICES
+        if devices.varies and always_full and len(np.unique(nodes.values[full])) >= FEWEST_FULL:
             per_node, devices = devices, None
     made = DEVICES if DEVICES not in reading.columns else "workers"
     if devices is not None or "workers" in reading.mapping or made in reading.columns:

@@ -586,13 +586,13 @@ def parting_notes(table: Table, scale: str) -> list[Note]:
     # A summarised table names the columns in no role, and does not keep them.
     for name, cells in ((name, table.frame[name].to_numpy()) for name in table.unused if name in table.frame):
         # What the column has at the smallest and at the largest count, such as `a100` and `h100`.
-        first, last = cells[order[[0, -1]]]
-        if {type(cell) for cell in cells} != {str} or {*cells} != {first, last}:
+        before, after = cells[order[[0, -1]]]
+        if {type(cell) for cell in cells} != {str} or {*cells} != {before, after}:
             # It has other values, or empty cells.
             continue
-        first_counts, last_counts = (np.unique(counts[cells == machine]) for machine in (first, last))
+        first_counts, last_counts = (np.unique(counts[cells == machine]) for machine in (before, after))
         if first_counts[-1] < last_counts[0] and min(len(first_counts), len(last_counts)) > 1:
-            change = f"'{name}' is {first} up to {scale}={first_counts[-1]:g} then {last} from {last_counts[0]:g}"
+            change = f"'{name}' is {before} up to {scale}={first_counts[-1]:g} then {after} from {last_counts[0]:g}"
             hint = f"if they are different machines, --group {shlex.quote(name)} parts them"
             notes.append(Note(f"{change}: {hint}", "mixture"))
     return notes

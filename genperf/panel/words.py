@@ -99,12 +99,12 @@ def settings_of_words(words: str) -> list[str]:
     (['fsdp=fsdp', 'gpus=64', 'batch=32'], ['8x8'])
     """
     text = _JOINING.sub(" ", _NODES_OF.sub(r"\1x\2", words)).strip()
-    parts = [match.groups() for match in _SETTING.finditer(text)]
-    factors = [name or noun for name, _, _, noun, alone in parts if not alone]
-    number_alone = any(alone and alone[0].isdigit() for *_, alone in parts)
-    if not factors or number_alone or not all(map(meant_by, factors)) or (len(parts) == 1 and not parts[0][0]):
-        return [text if len(parts) == 1 else words]
-    return [f"{name or noun or alone}={number or count or alone}" for name, number, count, noun, alone in parts]
+    pieces = [match.groups() for match in _SETTING.finditer(text)]
+    factors = [name or noun for name, _, _, noun, alone in pieces if not alone]
+    number_alone = any(alone and alone[0].isdigit() for *_, alone in pieces)
+    if not factors or number_alone or not all(map(meant_by, factors)) or (len(pieces) == 1 and not pieces[0][0]):
+        return [text if len(pieces) == 1 else words]
+    return [f"{name or noun or alone}={number or count or alone}" for name, number, count, noun, alone in pieces]
 
 
 def row_of_words(words: Sequence[str]) -> dict[str, Any]:

@@ -156,9 +156,9 @@ class SumBasis(Struct, frozen=True, eq=False):
         """
         if not len(powers) + len(self.growths):
             return self.columns, self.at_one
-        growth, one, power = self.growths.T
+        growth, base, power = self.growths.T
         L, p = self.logarithms * (powers - 1.0), _power(powers, power)
-        columns, at_one = self.columns * np.exp(L @ self.raised), self.at_one * np.exp(L @ self.raised[:, one]) / p
+        columns, at_one = self.columns * np.exp(L @ self.raised), self.at_one * np.exp(L @ self.raised[:, base]) / p
         columns[:, growth] = columns[:, growth] / p - at_one
         return columns, at_one
 

@@ -196,8 +196,8 @@ def _largest_part(place: Place) -> Section:
     sentences = [capitalised(text)] if text else []
     if answer is not None and limit.parts:
         # The member's name belongs to the expert parts.
-        first = islice(changes(result, answer.steps, answer.interval), 1)
-        sentences += [prose(answer.crossover(row)) for row in first]
+        first_change = islice(changes(result, answer.steps, answer.interval), 1)
+        sentences += [prose(answer.crossover(row)) for row in first_change]
     return Section(about, limit_short(limit), tuple(sentences))
 
 

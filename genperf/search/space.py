@@ -178,10 +178,10 @@ class Space(Struct, frozen=True, eq=False, dict=True):
     def varied(self) -> set[str]:
         """The names that take several values: on an axis, or because they follow from one that does."""
         varied = {name for name, values in self.axes.items() if len(values) > 1}
-        parts = {factor.name for factor in self.panel.machine.columns.values()}
-        if not varied.isdisjoint(parts):
+        part_names = {factor.name for factor in self.panel.machine.columns.values()}
+        if not varied.isdisjoint(part_names):
             # Where one part of a machine varies, those that are not given go with it.
-            varied |= parts - self.axes.keys()
+            varied |= part_names - self.axes.keys()
         return varied | {name for name, reads in inputs_of(self.panel, {*self.axes}).items() if reads & varied}
 
     @property

@@ -956,7 +956,7 @@ def source_of_steps(source: Source) -> Source | None:
 
 
 def source_of_rows(runs: Sequence[Run], name: str, unit: str = "line") -> Source:
-    """Return runs as rows, with what their steps spread."""
+    """Return runs as rows: of each key its setting or the median of its steps, and apart what the steps spread."""
     rows: list[dict[str, Any]] = []
     spreads: list[dict[str, Steps]] = []
     units: dict[str, str] = {}

@@ -183,8 +183,8 @@ def decision_sentence(
         run = None if facts is None else facts.advice()[0]
         place = run.places[0] if run is not None and run.places and not run.little else {}
         along = "" if facts is None else facts.growth.name
-        first = f": measure {count_text(float(place[along]), along)} first" if along in place else ""
-        return capitalised(text + first)
+        measure_first = f": measure {count_text(float(place[along]), along)} first" if along in place else ""
+        return capitalised(text + measure_first)
     prediction = value if name == "throughput" else f"{with_article(name)} of {value}"
     prediction += f" instead of {beside}" if beside else ""
     if growth is None or not judged or growth.marginal is None:

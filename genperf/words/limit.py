@@ -37,8 +37,8 @@ def in_words(label: str, terms: Sequence[str], counts_nodes: bool, worker: str) 
     words = PLAIN if counts_nodes or several else PLAIN | {name: text.format(worker) for name, text in ALONG.items()}
     if label.endswith(TOGETHER):
         # Within a sum the label of several terms is a part for each of its nouns, and fixed costs are named once.
-        parts = label.removesuffix(TOGETHER).replace(SAME_WITH_COMPUTATION, f"computation + {SAME}").split(" + ")
-        named = list(dict.fromkeys(SHORT.get(part, part) for part in parts))
+        labels = label.removesuffix(TOGETHER).replace(SAME_WITH_COMPUTATION, f"computation + {SAME}").split(" + ")
+        named = list(dict.fromkeys(SHORT.get(part, part) for part in labels))
         if len(named) > MOST_NAMED:
             named[MOST_NAMED - 1 :] = [f"{len(named) - MOST_NAMED + 1} more parts"]
         text = f"{', '.join(named[:-1])} and {named[-1]}{TOGETHER}" if len(named) > 1 else named[0]
