@@ -311,7 +311,7 @@ _NUMBER = (
 _UNIT = r"(?![eE][+-]?\d)[^\W\d_²³¹][^\W\d_.µμ]*\.?(?:\s?[/·]\s?(?:[^\W\d_]+|\([^()]*\)))*|/\s?[^\W\d_]+|[%‰$€£×]|[µμ]s"
 #: A number, what it varies by, its unit, a second value in brackets, a footnote.
 _CELL = re.compile(
-    rf"(?:\*\*)?(?P<about>[~≈])?\s*(?P<before>[$€£])?\s*(?P<number>{_NUMBER})\s*(?P<first>{_UNIT})?"
+    rf"(?:\*\*)?(?P<about>[~≈]|(?:ca|approx|about)\b\.?)?\s*(?P<before>[$€£])?\s*(?P<number>{_NUMBER})\s*(?P<first>{_UNIT})?"
     rf"(?P<spread>\s*\(?\s*(?:±|\+/[-−]|\+[-−])\s*{_NUMBER}\s*(?:{_UNIT})?\s*\)?)?"
     rf"\s*(?P<unit>{_UNIT})?(?P<second>\s*[(\[{{](?!\^)[^()\[\]{{}}]*[)\]}}])?(?P<note>\s*(?:\[\^?\w+\]|[*†‡¹²³]+|(?<=\s)#\s.*))?"
 )
@@ -488,7 +488,9 @@ def _in_one_unit(
     for text, number_and_unit in parts.items():
         units[number_and_unit.unit] += unique[text]
     named = [u for u in units if u]
-    multiples = all(u in MULTIPLES for u in named) and not any(re.search(r"\s", t) for t in parts)
+    # Behind a blank a letter may be a unit, but for a rate, whose unit the header has.
+    after_blank = header_of(name).kind != "rate" and any(re.search(r"\s", t) for t in parts)
+    multiples = all(u in MULTIPLES for u in named) and not after_blank
     # Kind, numerator and denominator of each unit: ms is ("s", 1, 1000).
     sizes = {u: ("", MULTIPLES.get(u, 1.0), 1.0) if multiples or not u else unit_of(u) for u in units}
     kinds = {sizes[u][0] for u in named} or {""}

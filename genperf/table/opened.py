@@ -715,8 +715,9 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     read, units_in_cells, steps = dict[str, AnyArray](), dict[str, str](), [*source.steps]
     for name, cells in texts.items():
         parsed = parsed_column(name, cells, delimiter, units.get(name), comma, points)
-        # `8 GPUs` in a column `config` is a name that holds a count as well.
-        if parsed is not None and (meant_by(parsed[1]) not in LEVELS or meant_by(name)):
+        # `8 GPUs` in a column `config` is a name that holds a count as well, as `1 node (8 GPUs)` is in one of GPUs.
+        level, meant = (None, None) if parsed is None else (meant_by(parsed[1]), meant_by(name))
+        if parsed is not None and (level not in LEVELS or (meant is not None and {level, meant} != {*LEVELS})):
             read[name], unit, notes = parsed
             units_in_cells |= {name: unit} if unit else {}
             steps += notes

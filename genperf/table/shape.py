@@ -58,12 +58,13 @@ _PAIR = re.compile(r"(?<![\w.])(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+
 _EACH = re.compile(r"(?<=\d)\s+(?:each|per\s+[^\W\d_]+)(?![^\W_])", re.IGNORECASE)
 _FLAG = re.compile(r"(?<!\S)--?(?P<word>[^\W\d_][\w\-]*)[ =](?P<number>\d+)(?!\S)")
 _KIND = rf"(?={any_of('cells.kinds_of_devices')}s?(?![^\W_]))"
-#: `8x A100`, `llama_8xA100`, `8h100`, `A100 x 8`, `A100 (8x)`; before a blank only at the start: `8 P100s`.
+#: `8x A100`, `llama_8xA100`, `8h100`, `A100 x 8`, `V100*8`, `A100 (8x)`; before a blank only at the start: `8 P100s`.
 _MULTIPLE = re.compile(
-    rf"(?:^|(?<=[\s(_\-]))(\d+)(?:\s*[x×]\s*(?=[^\W\d_])|{_KIND})|^(\d+)\s{_KIND}"
-    r"|(?<=\w)\s+[x×]\s?(\d+)(?!\w)|\((\d+) ?[x×]\)",
+    rf"(?:^|(?<=[\s(_\-]))(\d+)(?:\s*[x×*]\s*(?=[^\W\d_])|{_KIND})|^(\d+)\s{_KIND}"
+    r"|(?:(?<=\w)\s+|(?<=[a-z]\d{2})|(?<=[a-z]\d{3}))[x×*]\s?(\d+)(?!\w)|\((\d+) ?[x×]\)",
     re.IGNORECASE,
 )
+_MACHINE = re.compile(any_of("cells.kinds_of_machines"), re.IGNORECASE)
 #: Nodes × devices of each, alone or before the name of the device: `2x8 A100`.
 _GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)(?:\s*[\sx×*]\s*(\S*[A-Z].*))?")
 _PLACED = re.compile(
@@ -716,10 +717,10 @@ def _flags(name: str) -> Taken | None:
 
 
 def _multiple(name: str) -> Taken | None:
-    """Read `8x A100 80GB`, `A100 x 8` and `8x A100 (2 nodes)`."""
-    matches = _MULTIPLE.findall(name)
-    devices = {"devices": float("".join(matches[0]))} if len(matches) == 1 else {}
-    return _with_counts((devices, _left(_MULTIPLE.sub(" ", name)))) if devices else None
+    """Read `8x A100 80GB`, `A100 x 8`, `8x A100 (2 nodes)`, and `2x p4d.24xlarge`, which are nodes."""
+    matches, kind = _MULTIPLE.findall(name), _left(_MULTIPLE.sub(" ", name))
+    multiplied = "nodes" if _MACHINE.match(kind) else "devices"
+    return _with_counts(({multiplied: float("".join(matches[0]))}, kind)) if len(matches) == 1 else None
 
 
 def _with_counts(taken: Taken | None) -> Taken | None:
