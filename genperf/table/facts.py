@@ -7,6 +7,7 @@ never changes, is a setting. A run ends at a heading, or where a count changes a
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -249,6 +250,10 @@ _BOTH = re.compile(rf"(?<!\w)(\w+)\b.*(?<![^\W_]){any_of('log.test')}_\1(?!\w)",
 _PREPARED = re.compile(rf"\s*{any_of('log.prepared')}(?!\w)[^|]*\d%\|", re.IGNORECASE)
 _MEMORY = re.compile(any_of("log.out_of_memory"), re.IGNORECASE)
 _CRASH = re.compile(any_of("log.crash"))
+
+
+#: Behind the name that begins a line.
+_BEHIND_A_NAME = re.compile(rf"\s*[,;|]\s*|\s+{any_of('headers.preposition')}\s+|\s+[-–—]\s+"), re.compile(r":\s+")
 
 
 class Run(Struct):
@@ -900,6 +905,8 @@ def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
     Of a log of more than `MOST_OF_A_LOG` characters only the beginning is read; `size` is that of the whole file.
     """
     size = max(size, len(text))
+    if (named := _runs_of_lines(text)) is not None:
+        return source_of_rows(named, name)
     text = text if size <= MOST_OF_A_LOG else text[:MOST_OF_A_LOG].rpartition("\n")[0]
     thinned, stride = thinned_out(text)
     runs = runs_of(thinned)
@@ -912,6 +919,32 @@ def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
     if stride > 1:
         notes.append(f"of lines alike one of {stride} is read")
     return replace(source, steps=(*source.steps, *map(step, notes))) if source.cells else None
+
+
+def _runs_of_lines(text: str) -> list[Run] | None:
+    """Return the lines of a short text as runs, if each begins with a name: `ResNet-50, 8 GPUs, 2,600 img/s`.
+
+    Each has a count and a result behind its name, and there are several names, of several lines each; else None.
+    """
+    lines = [(number, line.strip(" \t\r*-")) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if len(text) > MOST_READ or len(lines) > MOST_NAMES:
+        return None
+    for behind in _BEHIND_A_NAME:
+        names = Counter(behind.split(line, maxsplit=1)[0] for _, line in lines)
+        if len(names) > 1 and min(names.values()) > 1 and all(map(_LETTER.search, names)):
+            runs = [_run_of_line(behind, line, number) for number, line in lines]
+            return None if None in runs else [run for run in runs if run is not None]
+    return None
+
+
+def _run_of_line(behind: re.Pattern[str], line: str, number: int) -> Run | None:
+    """Return what a line says behind its name, as a run that has it; None without a count and a result there."""
+    name, *rest = behind.split(line, maxsplit=1)
+    word = _WORD.match(name)
+    run = Run({"name": [name]} if word is None else {word["key"]: [word["value"]]}, line=number)
+    for key, value, unit in facts_of(" ".join(rest)):
+        run.add(key, value, unit)
+    return run if run.measured and any(map(_counts, run.values)) else None
 
 
 def thinned_out(text: str) -> tuple[str, int]:

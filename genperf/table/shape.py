@@ -49,7 +49,7 @@ _NUMBER_OF = any_of("headers.number_of").replace("_", r"[\s_]")
 _ORDINAL = r"(?:st|nd|rd|th|nda|era|ra|da|ta|er|ere|ère|eme|ème|ª|º|°|\.)"
 _WORD = r"[^\W\d_]+"
 #: `4 GPUs`, `16nodes`, `n=8`, `nodes_4`, `time @ 4 ranks`, `T(8)`.
-_BEFORE = re.compile(rf"(?<![\w.])(?P<number>\d+)\s*[-_]?\s*(?:x\s+|×\s*)?(?P<word>{_WORD})(?![\w.])")
+_BEFORE = re.compile(rf"(?<![^\W_])(?<!\.)(?P<number>\d+)\s*[-_]?\s*(?:x\s+|×\s*)?(?P<word>{_WORD})(?![\w.])")
 _AFTER = re.compile(rf"(?<![^\W_])(?P<word>{_WORD})(?P<joint>\s*[=:]\s*|[\s_\-]*|\()(?P<number>\d+)(?![\w.])\)?")
 #: What is in the place of the number where a header has none beside it.
 _VALUE, _COUNT, _RUN = "value", "count", "repeat"
@@ -65,6 +65,7 @@ _MULTIPLE = re.compile(
     re.IGNORECASE,
 )
 _MACHINE = re.compile(any_of("cells.kinds_of_machines"), re.IGNORECASE)
+_KIND_OF_DEVICE = re.compile(_KIND, re.IGNORECASE)
 #: Nodes × devices of each, alone or before the name of the device: `2x8 A100`.
 _GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)(?:\s*[\sx×*]\s*(\S*[A-Z].*))?")
 _PLACED = re.compile(
@@ -119,10 +120,11 @@ def melted(source: Source, named: Collection[str]) -> Source:
     if not families or (named and (not (made - {*source.columns}) & {*named} or {*melting} & {*named})):
         return source
     corner = next(iter(source.columns))
-    if families[0].count == _COUNT and len(of_both := _CORNER.split(corner)) == 2 and all(of_both):
+    below, beside = _parted_corner(corner)
+    if beside and meant_by(families[0].count) not in LEVELS and not families[0].repeated:
         # `N\\P | 1 | 2 | 4`: sizes below, and counts beside it.
-        source, families = source.renamed({corner: of_both[0]}), [replace(f, count=of_both[1]) for f in families]
-        corner = of_both[0]
+        source, families = source.renamed({corner: below}), [replace(f, count=beside) for f in families]
+        corner = below
     names = labels(source.columns[corner]).tolist()
     of_headers = families[0].count == _COUNT and canonical_of(corner) is not None and "name" not in source.columns
     if of_headers and len(names) == 1 and header_of(names[0]).kind:
@@ -177,16 +179,22 @@ def units_in(caption: str) -> list[str]:
 
 #: Names of parts of a step: `backward`.
 _PHASES = {word for words in PHASES.values() for word in words}
-#: Between the names of what stands in the first column and in the headers: `model \\ nodes`.
-_CORNER = re.compile(r"\s*\\+\s*")
+
+
+def _parted_corner(corner: str) -> tuple[str, str]:
+    r"""Return what a corner says of the rows below it and of the headers beside it: `model \ nodes`.
+
+    A slash does where a count of the machine stands behind it: `model / GPUs`, but not `images/s`.
+    """
+    below, _, beside = (text.strip(" \\") for text in corner.partition("\\" if "\\" in corner else "/"))
+    parts_names = "\\" in corner or meant_by(beside) in LEVELS
+    return (below, beside) if parts_names and below and beside else (corner, "")
 
 
 def _melted_names(source: Source) -> Source:
     """Return a table in its long form where most of its headers are names that hold settings, such as `2S - 8GPU`."""
     # The titles of several tables stand before the corner.
     corner_header, *others = sorted(source.columns, key=lambda name: name == "table")
-    corner, *after_corner = map(str.strip, _CORNER.split(corner_header, maxsplit=1))
-    of_headers = "".join(after_corner)
     name_headers = []
     for name in others:
         if re.search(r"\d", name) and not is_number(name) and not header_of(name).kind:
@@ -194,6 +202,7 @@ def _melted_names(source: Source) -> Source:
             name_headers += [name] if 2 * sum(starts) >= len(starts) else []
     if len(name_headers) < 2 or 2 * len(name_headers) < len(others):
         return source
+    corner, of_headers = _parted_corner(corner_header)
     if not of_headers and _fill_nodes([_GRID.fullmatch(name) for name in name_headers]):
         of_headers = words_of("columns.nodes_by_devices")[0]
     taken = names_of(of_headers or corner_header, name_headers)
@@ -359,7 +368,11 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
     if _GRID.fullmatch(name) is not None:
         return None
     if (match := re.fullmatch(r"\s*(\d+)\s*[x×]\s*([^\W\d_].*)", name)) is not None:
-        return "before", "devices", _tidy(match[2]), int(match[1])
+        # `8xV100` names what ran, and nothing that was measured.
+        names_device = _KIND_OF_DEVICE.match(match[2]) is not None
+        return None if names_device else ("before", "devices", _tidy(match[2]), int(match[1]))
+    if (match := re.fullmatch(r"(.*?)\s*[@×]\s*(\d+)", name.strip())) is not None:
+        return "given", "", _tidy(match[1]), int(match[2])
     if (match := re.search(rf"(?<!\w)#?(\d+){_ORDINAL}(?!\w)", name, re.IGNORECASE)) is not None:
         return "ordinal", "", _tidy(_REPEAT.sub(" ", _left_of(match))), int(match[1])
     for kind, pattern in (("before", _BEFORE), ("after", _AFTER)):
