@@ -927,15 +927,14 @@ def column_names(cells: Sequence[str], where: str) -> list[str]:
     lines = [re.sub(r"[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", cell).strip().rstrip(":") for cell in cells]
     # A spreadsheet or `DataFrame.to_csv` leaves the name of an index column empty.
     columns = [line or f"column {i}" for i, line in enumerate(lines, 1)]
-    # `Processor,#,Accelerator,#`: how many of what stands before.
-    several = {line for line in words_of("headers.number") if columns.count(line) > 1 and columns[0] != line}
-    columns = [f"# {columns[i - 1]}" if line in several else line for i, line in enumerate(columns)]
-    # `A (s),speedup,B (s),speedup`: each is that of what stands before it.
-    several = {line for line in columns if columns.count(line) > 1 and is_relative(line)}
-    base = columns[0]
+    # `Processor,#,Accelerator,#`, `A (s),speedup,B (s),speedup`: each is of what stands before it.
+    base, several = columns[0], {line for line in columns[1:] if columns.count(line) > 1}
     for i, line in enumerate(columns):
+        if line in several and is_relative(line):
+            columns[i] = f"{line} of {bare(base)}"
+        elif line in several and line in words_of("headers.number") and base != line:
+            columns[i] = f"# {base}"
         base = base if is_relative(line) else line
-        columns[i] = f"{line} of {bare(base)}" if line in several else line
     name, count = Counter(columns).most_common(1)[0]
     if count > 1:
         *before, last = (str(i) for i, column in enumerate(columns, 1) if column == name)

@@ -2,7 +2,6 @@
 
 from genperf.facts import Expectation, Facts, Interval, Planned, Record
 from genperf.panel.machine import USUAL_DEVICES
-from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import (
@@ -101,14 +100,12 @@ def _nodes_wanted(facts: Facts) -> str:
 def _reported(facts: Facts, value: Interval) -> tuple[str, Interval, str]:
     """Return what an answer reports of a predicted value, with its unit: a throughput where one is known."""
     rate = facts.growth.throughput(value)
-    if rate is not None:
-        name, unit, factor = facts.column or ("throughput", rate_unit(facts.growth.sample), 1.0)
-        return name, Interval(*(factor * end for end in rate.ends)), unit
-    name, unit, factor = facts.column or (facts.expected.name, facts.expected.unit, 1.0)
-    if facts.column is None and unit == SECONDS:
-        size, unit = suited_unit(value.value)
-        factor = 1.0 / size
-    return name, Interval(*(factor * end for end in value.ends)), unit
+    of_value = facts.expected.name, facts.expected.unit, 1.0
+    of_rate = "throughput", rate_unit(facts.growth.sample), 1.0
+    name, unit, factor = facts.column or (of_value if rate is None else of_rate)
+    ends = value if rate is None else rate
+    size, unit = suited_unit(factor * ends.value, unit)
+    return name, Interval(*(factor * end / size for end in ends.ends)), unit
 
 
 def _next(facts: Facts) -> str:
