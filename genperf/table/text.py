@@ -46,6 +46,7 @@ JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{])')
 _OF_A_RULE = frozenset("|+:-=")
 #: A comma between thousands that has parted a header.
 _GROUPS = re.compile(r"(\d)\n(\d{3})(?!\d)")
+_BEFORE_A_LETTER = re.compile(r"(?<=\w\w)\n(?=[A-Za-z](?: ?[(\[][^\n()\[\]]*[)\]])?(?:\n|$))")
 #: `# (B) (us) (GB/s)`, below the names of a commented header.
 _UNITS = re.compile(r"#\s*(?:[(\[][^\s()\[\]]+[)\]]\s*)+")
 _BRACKETED = re.compile(r"[(\[][^()\[\]\d]+[)\]]")
@@ -216,8 +217,8 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
         columns, body = [f"column{i}" for i in range(1, len(head) + 1)], records
         steps.append(step(f"no header line: columns are named {columns[0]} to {columns[-1]}"))
     widths_of_rows = {len(row) for _, row in body[:FIRST_ROWS] if any(row)}
-    # A comma between thousands in a header, `N=10,000`, is no separator.
-    joined_head = _GROUPS.sub(r"\1,\2", "\n".join(head)).split("\n")
+    # A comma between thousands in a header, `N=10,000`, is no separator, nor one before a letter: `Time, T (s)`.
+    joined_head = _BEFORE_A_LETTER.sub(", ", _GROUPS.sub(r"\1,\2", "\n".join(head))).split("\n")
     if separator == "," and widths_of_rows == {len(joined_head)} != {len(head)}:
         columns = column_names(joined_head, f"{name}: line {line}")
     width = len(columns)
