@@ -692,9 +692,7 @@ def _with_merged_cells(source: Source) -> Source:
         merged[name] = column[starts][blocks]
     if not merged:
         return source
-    are_empty = all("" in columns[name] for name in merged)
-    what = "empty cells" if are_empty else "ditto marks"
-    report = step(f"{what} of {listed([*map(repr, merged)])} take what stands above them")
+    report = step(f"unfilled cells of {listed([*map(repr, merged)])} take what stands above them")
     return replace(source, cells={**source.cells, **merged}, steps=(*source.steps, report))
 
 
