@@ -122,7 +122,8 @@ def quantities_of(
     target = panel.target
     formulas: dict[str, Node | float | None] = {name: panel.node(name) for name in read_columns()}
     work = panel.step
-    stated_work = None if work.known == "assumed" else work.proportional
+    # What the work is in proportion to counts no samples.
+    stated_work = None if work.whole else work.total
     formulas |= {"value": None if target is None else Name(target.name), "work": stated_work}
     units_of_sample, counted = in_multiples(panel.counted_by_throughput)
     if counted == "tokens" or counted in STEP_WORDS:

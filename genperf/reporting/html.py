@@ -270,7 +270,7 @@ def _measures(model: PageModel, group: Mapping[str, str], question: Question) ->
     is_priced = question.price is not None or question.per is not None
     if panel.target is not None and panel.target.is_time and (is_priced or panel.counted_node is not None):
         paid = paid_for(panel, question.per, question.price)[1]
-    work = None if panel.step.known == "assumed" else panel.step.proportional
+    work = None if panel.step.whole else panel.step.total
     formulas: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
     if work is not None:
         formulas["steps"] = call("divide", Name("samples"), work)

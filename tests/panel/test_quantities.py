@@ -19,6 +19,16 @@ SECONDS_OF = {"s": 3000.0, "": 3000.0, "ms": 3.0, " ms ": 3.0, "us": 3e-3, "µs"
 SECONDS_OF |= {"min": 180_000.0, "h": 10_800_000.0}
 
 
+def test_work_in_proportion_to_the_workers_counts_no_samples():
+    runs = RUNS.assign(seq_len=2048)
+    # 32 samples of a batch each, and a kind of scaling alone.
+    batches = read_table(
+        runs.assign(batch=32), time="t", extrinsic="n", intrinsic="seq_len,batch", mapping={"workers": "n"}
+    )
+    alone = read_table(runs, time="t", extrinsic="n", intrinsic="seq_len", mapping={"workers": "n"}, scaling="weak")
+    assert [quantities_of(table.panel).has("tokens_per_s") for table in (batches, alone)] == [True, False]
+
+
 @pytest.mark.parametrize(("unit", "seconds"), [*SECONDS_OF.items()])
 def test_times_become_seconds(unit, seconds):
     table = read_table(RUNS, time="t", unit=unit, extrinsic="n")
