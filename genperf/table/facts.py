@@ -832,21 +832,21 @@ def with_facts(source: Source) -> Source:
     for name, column in source.cells.items():
         texts = [text if isinstance(text, str) else "" for text in column.tolist()] if column.dtype.kind == "O" else []
         first_texts = [text for text in texts[:FIRST_CELLS] if text]
-        of_facts = sum(any(facts_of(text)) and parts_of(text) is None for text in first_texts)
-        if 2 * of_facts <= len(first_texts):
+        hold_facts = sum(any(facts_of(text)) and parts_of(text) is None for text in first_texts)
+        if 2 * hold_facts <= len(first_texts):
             cells[name] = column
             continue
         facts = [{key: (value, unit) for key, value, unit in facts_of(text)} for text in texts]
         stated = [fact for text, fact in zip(texts, facts, strict=True) if fact and parts_of(text) is None]
         keys = list(dict.fromkeys(key for fact in stated for key in fact))
-        results = any(is_result(key, unit) for fact in stated for key, (_, unit) in fact.items())
-        if 2 * len(stated) <= sum(map(bool, texts)) or not results or {*keys} & {*source.cells, *cells}:
+        has_result = any(is_result(key, unit) for fact in stated for key, (_, unit) in fact.items())
+        if 2 * len(stated) <= sum(map(bool, texts)) or not has_result or {*keys} & {*source.cells, *cells}:
             cells[name] = column
             continue
         for key in keys:
             cells[key] = np.array([fact.get(key, ("", ""))[0] for fact in facts], dtype=object)
-            spelled = [unit for fact in facts if (unit := fact.get(key, ("", ""))[1])]
-            units |= {key: spelled[-1]} if spelled else {}
+            units_of_key = [unit for fact in facts if (unit := fact.get(key, ("", ""))[1])]
+            units |= {key: units_of_key[-1]} if units_of_key else {}
         steps.append(step(f"{counted(len(stated), 'cell')} of '{name}' taken apart: {listed(keys, 6)}"))
     return replace(source, cells=cells, units=units, steps=(*source.steps, *steps)) if steps else source
 
