@@ -26,6 +26,7 @@ from genperf.peaks import device_in
 from genperf.table.cells import parts_of
 from genperf.table.clean import is_number, label, number_in
 from genperf.vocabulary import any_of, words_of
+from genperf.vocabulary.headers import letter_of
 from genperf.vocabulary.names import (
     LEVELS,
     canonical_of,
@@ -275,12 +276,16 @@ def column_by_name(legend: Legend, name: str, columns: Collection[str]) -> str |
 
 
 def column_named(name: str, columns: Collection[str]) -> str | None:
-    """Return the column that a question means: by its header, however it is written, or by the field's name for it."""
+    """Return the column that a question means: by its header, however it is written, or by the field's name for it.
+
+    >>> column_named("p", ["Processors, p", "Time, T (s)"]), column_named("x", ["Processors, p"])
+    ('Processors, p', None)
+    """
     if name in columns:
         return name
     cores = words_of("headers.cores")
     spellings = (
-        *(plain_name, lambda n: counted_noun(n).removesuffix("s"), canonical_of, canonical_of_singular),
+        *(plain_name, lambda n: counted_noun(n).removesuffix("s"), letter_of, canonical_of, canonical_of_singular),
         lambda n: cores[0] if counted_noun(n) in cores else None,
     )
     names = dict.fromkeys(spelled(name) for spelled in spellings)

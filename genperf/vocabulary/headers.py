@@ -132,6 +132,12 @@ def bare(column: str) -> str:
     return _parted(text)[0]
 
 
+def letter_of(column: str) -> str | None:
+    """Return the letter that formulas have for a column, as its header says: `p` of `Processors, p`; else None."""
+    letter = _SYMBOL.search(column)
+    return None if letter is None else letter[0].strip(" ,()[]")
+
+
 @lru_cache(maxsize=10_000)
 def header_of(column: str) -> Header:
     """Return what a header says of the numbers below it.
