@@ -635,10 +635,17 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if not self.opened.given.scaling and reading.roles.scaling and model.schema.scaling:
             # The user gave no scaling: what was assumed, why, and the option for the other one.
             assumed, reason = reading.scaling_by(name)
-            reason = reason or f"'{name}' falls as {reading.scale} grows"
+            if not reason:
+                times, counts = reading.columns[name].values[self.series.rows], self._counts
+                at_first = " at first" if times[counts.argmax()] >= times[counts.argmin()] else ""
+                reason = f"'{name}' falls{at_first} as {reading.scale} grows"
             is_weak = assumed == "weak"
             work, other = ("keep their work", "strong") if is_weak else ("share one amount of work", "weak")
             notes.append(f"{reason}, so all are taken to {work}; --scaling {other} says otherwise")
+        rate = reading.columns.get(reading.roles.measured.get("throughput", ""))
+        if rate is not None and not rate.header.kind and self.opened.given.measured_column is None:
+            what = f"'{rate.name}' has no unit and rises with {reading.scale}: it is taken for a throughput"
+            notes.append(f"{what}; --time {shlex.quote(rate.name)} says otherwise")
         return notes
 
     def _measured(self, name: str, at: Mapping[str, str]) -> str:

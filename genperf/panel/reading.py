@@ -965,7 +965,9 @@ def measured_roles(
     # are a time, though more of them are done on more workers.
     beside = {c.kind for c in reading.with_role("measured") if not header.kind} & {"time", "rate"}
     of_all = header.counted in STEP_WORDS and column_of("global_batch", reading.columns) is not None
-    names, growth_of_rate = list(reading.meanings), 0.0 if beside or of_all else growth
+    # Of work that grows with the workers, what grows less than half as fast may be a time.
+    slow = not header.kind and growth < SIZE_GROWTH and reading.scaling_by(name)[0] == "weak"
+    names, growth_of_rate = list(reading.meanings), 0.0 if beside or of_all or slow else growth
     if not header.kind and scale is not None and meant_by(scale) is None and np.ptp(reading.series) == 0:
         # What grows faster than such a number at last is no throughput of it.
         counts, values = reading.columns[scale].values, reading.columns[name].values

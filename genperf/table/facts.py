@@ -94,7 +94,7 @@ _FLAG = re.compile(rf"(?<![^\s(`])--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DI
 _AVERAGED = re.compile(rf"(?<![\w./])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+(?P<value>{_DIGITS})\s?\(\s*(?:{_DIGITS})\s*\)")
 #: `350.2 images/sec`, `1.44 ms per sample`, `0.3-0.4 steps/s`: only the unit says what it is.
 _ALONE = re.compile(
-    rf"(?<![A-Za-z0-9_.:=\-/^])(?P<value>{_DIGITS})(?:[-–~](?P<upto>\d+(?:\.\d+)?))?{_MULTIPLE}\s?"
+    rf"(?<![A-Za-z0-9_.:=\-/^])(?P<value>{_DIGITS})(?: ?[-–~] ?(?P<upto>\d+(?:\.\d+)?))?{_MULTIPLE}\s?"
     rf"(?P<unit>[^\W\d_]+(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)+|/s(?:ec)?(?!/)){_END}"
 )
 #: `--network resnet50`, `--dtype bf16`.
@@ -182,10 +182,11 @@ _OF_A_STEP = re.compile(
     rf"(?P<value>{_DIGITS})\s?(?P<unit>{'|'.join(TIME_WORDS)})(?![\w/])(?! per )",
     re.IGNORECASE,
 )
-#: `loss 3.2 step_time 0.42 s`: only a key that names a quantity or a counter stands bare beside its number.
+#: `loss 3.2 step_time 0.42 s`: only a key that names a quantity or a counter stands bare beside its number, and no
+#: name before several numbers, which is a row: `fft_s  1  2.0  0.0  0.004`.
 _BARE = re.compile(
     rf"(?<![\w.\-/])(?P<key>(?i:{any_of('log.step', 'headers.so_far')} )?[^\W\d_]\w*(?:[-/]\w+)*)"
-    rf"\s+~?(?P<value>{_CLOCK}|{_DIGITS}){_MULTIPLE}"
+    rf"\s+~?(?P<value>{_CLOCK}|{_DIGITS})(?!(?:\s+(?:{_DIGITS})){{3}}(?!\S)){_MULTIPLE}"
     rf"(?:(?=\s?(?P<unit>{_UNIT})(?![\w:]))|{_END})"
 )
 #: `Loop time of 61.5 on 4 procs`, and at the end of a line `3.12 seconds time elapsed`.
@@ -193,8 +194,14 @@ _OF = re.compile(rf"(?<=\w) of (?P<value>{_DIGITS})(?= {any_of('headers.preposit
 _ELAPSED = re.compile(
     rf"(?P<value>{_DIGITS}) (?P<unit>{'|'.join(TIME_WORDS)}) (?P<key>[^\W\d_]+(?: [^\W\d_]+)?)\W*$", re.IGNORECASE
 )
+#: `8 GPUs: 12.5 s`, `2 nodes -> 1h 20m`, `4 GPUs (410 fps)`: at the end of a clause what a count took or did.
+_OF_A_COUNT = re.compile(
+    rf"(?<![\w.])\d+ (?:{_NOUNS})s?[^\w.]{{1,8}}(?P<value>(?:{_CLOCK})(?=\W*$)|(?:{_DIGITS})"
+    rf"(?=\s?(?P<unit>{'|'.join(TIME_WORDS)}|{any_of('headers.rate_of_tokens', 'headers.rate_of_frames')})\W*$))",
+    re.IGNORECASE,
+)
 _PATTERNS = (
-    *(_LISTED, _FLAG, _IN_PATH, _OF_A_STEP, _PAIR, _AVERAGED, _ALONE, _TOOK, _OF, _ELAPSED),
+    *(_LISTED, _FLAG, _IN_PATH, _OF_A_STEP, _OF_A_COUNT, _PAIR, _AVERAGED, _ALONE, _TOOK, _OF, _ELAPSED),
     *(_COUNTED, _COUNTED_IN_HAN, _BARE),
 )
 #: `srun -n 64 ./solve`: processes, before the program that they run.
@@ -237,6 +244,8 @@ _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
 _UNIT_OF_LINE = re.compile(rf"\(({'|'.join(TIME_WORDS)})\)\s*(?:\||:\s*(?![\s\d.]))")
 #: `## 8 nodes`, `**8 nodes**`, `[8gpu]`.
 _HEADING = re.compile(r"#{1,4} +\S|\*\*(?P<bold>[^*]+)\*\*:?\s*$|\s*\[(?P<section>[^\[\]=:,]+)\]\s*$")
+#: `- 8 nodes: 0.2 s`
+_ITEM = re.compile(r"[ \t]*[-*•][ \t]")
 #: A line of the program, which some runs print first: its numbers are defaults.
 _CODE = re.compile(
     r"\s*(?:def \w+\(|class [A-Z_]\w*\s*[:(]|import \w|from [\w.]+ import |self\.\w+|@\w+\.?\w*\s*$|print\(|f\.write\()"
@@ -450,10 +459,12 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
         return True
     if unit and _kind_of(unit) and (counts or ("/" in unit and _COUNTED.search(key_as_written))):
         return True  # `4 GPUs: 385 img/s`, `on 4 GPUs: 385 img/s`: the count is the fact
-    if pattern is _PAIR and is_result(key):
+    if pattern is _PAIR and not _counts(key):
         count_behind = _COUNTED.match(match.string, match.start("value"))
         if count_behind is not None and _counts(count_behind["key"]):
             return True  # `Throughput: 1 GPU: 250 img/s`
+    if pattern is _PAIR and counts and ("." in value or match.string.startswith("%", match.end("value"))):
+        return True  # `4 GPUs: 95 %`
     if (pattern is not _ALONE and _SOURCE_FILE.search(key)) or (clock and _DAY_AND_HOUR.search(key)):
         return True  # `train.py: 12`, `I1231 01:43:56.9`
     if pattern in (_OF, _ELAPSED) and header_of(key).kind != "time":
@@ -478,6 +489,8 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
         key = _called(" ".join(match.string[: match.start()].split()[-2:]))
     elif pattern is _OF_A_STEP:
         key = f"{groups['key']} time"
+    elif pattern is _OF_A_COUNT:
+        key, unit = ("time", unit or "s") if not unit or canonical_time(unit) else (unit, "")
     elif pattern is _FLAG and groups["key"] == "n" and _LAUNCHED.search(match.string):
         key = "np"
     else:
@@ -609,6 +622,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
         k for k in from_zero if meant_by(k) in _COUNTED_IN_RUNS or plain_name(k) in words_of("headers.number_of_one")
     }
     lines = text.replace("\r", "\n").split("\n")
+    titles = _titles_of_lists(lines)
     for number, (line, names_a_run) in enumerate(_with_names(lines), 1):
         if not line:
             continue
@@ -618,7 +632,10 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
         heading = _HEADING.match(line) if by_heading and not _has_result(line) else None
         if heading and run.measured:
             runs.append(run := run.following(number))
-        if heading and (title := heading["section"] or heading["bold"]):
+        if number in titles and run.measured:
+            runs.append(run := run.following(number))
+        title = titles.get(number) or (heading and (heading["section"] or heading["bold"]))
+        if title:
             run.values["section"] = [title.strip()]
         if not run.failure:
             run.failure = failure_of(line)
@@ -647,6 +664,17 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
     if len(runs) > 1 and not runs[-1].measured and not runs[-1].failure:
         runs.pop()
     return _without_setup(runs)
+
+
+def _titles_of_lists(lines: Sequence[str]) -> dict[int, str]:
+    """Return the titles that stand right above lists of runs, by the number of their line; nothing of a single list."""
+    titles = {
+        number: line.strip(" \t:*#")
+        for number, (line, below) in enumerate(itertools.pairwise(lines), 1)
+        if line.strip() and _ITEM.match(below) and not _ITEM.match(line) and _has_result(below)
+        if not any(_counts(key) for key, *_ in facts_of(line))
+    }
+    return titles if len({*titles.values()}) == len(titles) > 1 else {}
 
 
 def _changes(run: Run, key: str, value: Any) -> bool:

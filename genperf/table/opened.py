@@ -732,7 +732,9 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
 
 def _unit_of_caption(source: Source) -> dict[str, str]:
     """Return the unit that a caption states of columns of numbers, where no header says anything of them."""
-    unit = next(iter(units_in(source.caption)), "x" if is_relative(source.caption) else "")
+    # `Weak scaling` is a kind of experiment, and no ratio.
+    relative = is_relative(TITLE_OF_SCALED.sub("", source.caption.lower()))
+    unit = next(iter(units_in(source.caption)), "x" if relative else "")
     if not unit or any(header_of(name).kind for name in source.cells):
         return {}
     # A number may have a mark beside it, and no unit of its own.

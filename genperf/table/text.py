@@ -25,7 +25,7 @@ from genperf.table.content import HEAD_BYTES
 from genperf.table.facts import is_result, source_of_records, summary
 from genperf.table.shape import COUNTED, units_in
 from genperf.vocabulary import words_of
-from genperf.vocabulary.headers import bare, header_of, is_other_word
+from genperf.vocabulary.headers import TIME_WORDS, bare, header_of, is_other_word
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_cores, is_relative, meant_by, plain_name
 
 #: The fields of a record, with the line in which it starts.
@@ -828,6 +828,10 @@ def _drawn(text: str) -> Iterator[Record]:
             )
 
 
+#: The blanks between a name and its unit.
+_APART_UNIT = re.compile(rf"(?<=[^\W\d_])\s+(?=[\[(](?:{'|'.join(TIME_WORDS)})[\])](?:\s|$))")
+
+
 def _records(text: str, delimiter: str, name: str) -> Iterator[Record]:
     """Yield each record of a delimited text: the line in which it begins, and its cells without blanks around them."""
     corner = _empty_corner(text) if delimiter == RUNS else ""
@@ -841,8 +845,9 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[Record]:
             if number == ended + 1 and _holds_no_cell(line, delimiter):
                 yield "\n"
             elif delimiter == RUNS:
-                # What stands behind ± stays in the cell of its number.
-                cells = re.sub(r" {2,}|\s*\t\s*", "\t", re.sub(r"\s+(±|\+/-)\s+", r" \1 ", line.strip()))
+                # What stands behind ± stays in the cell of its number, and a unit with its name: `CPU time   [s]`.
+                joined = _APART_UNIT.sub(" ", re.sub(r"\s+(±|\+/-)\s+", r" \1 ", line.strip()))
+                cells = re.sub(r" {2,}|\s*\t\s*", "\t", joined)
                 yield f"{'' if width else corner}{cells}\n"
             else:
                 yield line.strip(" \r\n") + "\n" if delimiter == " " else line

@@ -353,6 +353,14 @@ REFUSED: dict[str, tuple[str, list[str], list[str]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("title", "said"), [("", "'alpha' has no unit and rises with nodes"), ("Weak scaling", "--quantity alpha")]
+)
+def test_what_has_no_unit_is_taken_for_a_throughput_aloud(shell: Shell, title: str, said: str) -> None:
+    rows = "".join(f"| {n} | {10 * n**0.2:.3g} |\n" for n in (1, 2, 4, 8))
+    assert said in told(shell, f"## {title}\n\n| nodes | alpha |\n|--|--|\n{rows}", "--full", *at("nodes=16"))
+
+
 @pytest.mark.parametrize("case", REFUSED)
 def test_one_question_with_the_option_that_answers_it(shell: Shell, case: str) -> None:
     text, question, words = REFUSED[case]

@@ -223,6 +223,25 @@ FILES: Mapping[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], d
         {"GPUs": [2, 2, 2, 1, 1, 1], "batch size": [64, 128, 512] * 2, "training time": [32, 64, 256, 16, 32, 128]},
         {}, 0,
     ),
+    "titles stand above lists of runs, which may take about as long as two numbers say": (
+        {"notes.txt": "".join(
+            f"{kind} - small model\n" + "".join(f"* {n} nodes → ~{t / n:g} -{t / n:g} s/step\n" for n in (2, 4, 8))
+            for kind, t in (("H100", 40), ("A100", 90))
+        )},
+        {"section": ["H100 - small model"] * 3 + ["A100 - small model"] * 3, "s/step": [20, 10, 5, 45, 22.5, 11.25]},
+        {}, 0,
+    ),
+    "a count tells what it took, but what several numbers stand behind is a row": (
+        {"notes.txt": "-  fft_s   1   2.0   0.0   0.004\n" + "".join(
+            f"- {n} GPUs{sign} {t} s\n" for n, sign, t in ((1, ":", 90), (2, " ->", 46), (4, " -", 24), (8, " (", 12.5))
+        )},
+        {"GPUs": [1, 2, 4, 8], "time": [90, 46, 24, 12.5], "fft_s": None}, {}, 0,
+    ),
+    "blanks part no name from its unit": (
+        {"notes.txt": "I got the following results\n\n"
+         "   MPI process    CPU time  [s]\n   1   25\n   2   12\n   3   113  !\n\nCPU(s): 56\n"},
+        {"MPI process": [1, 2, 3], "CPU time [s]": [25, 12, 113]}, {}, 0,
+    ),
     "a frame around a title is none of the table": (
         {"run.txt": "=====\nTitle\n=====\nbench | n | perf\nfp16 | 4 | 276.4\nfp32 | 4 | nan\nbf16 | 4 | 282.4\n"},
         {"bench": ["fp16", "fp32", "bf16"], "n": [4, 4, 4]}, {}, 0,
