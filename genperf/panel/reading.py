@@ -774,13 +774,15 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
     def order(name: str) -> tuple[bool, bool]:
         """Return a key that puts the total first, and last what was not measured in each run, or cannot be read.
 
-        Such are a column with zeros, in few rows, or with one number of many digits; a rate of one where none counts.
+        Such are a column with zeros, in few rows, or with one number of many digits; a rate of one where none counts;
+        the time of the sequential program.
         """
         column = columns[name]
         has_zeros, in_few_rows = not np.min(column.known) > 0.0, 2 * len(column.known) < len(column.texts)
         one_number = len(column.known) > 1 and not column.varies and len(column.levels[0]) > MEASURED_DIGITS
         roles = attempted(measurement_of_column, name, [*columns], reading.scale, 0.0, column.header, reading.mapping)
-        return has_zeros or in_few_rows or one_number or isinstance(roles, GenperfError), name != total
+        serial = column.kind == "time" and any(map(_SERIAL.fullmatch, words_in(name)))
+        return has_zeros or in_few_rows or one_number or serial or isinstance(roles, GenperfError), name != total
 
     names = sorted(ranked(numeric, list(columns)), key=order)
     chosen = measured_column if measured_column is not None or want is None else _wanted_column(reading, names, want)

@@ -143,14 +143,16 @@ def _texts_of(cells: list[Any]) -> Iterator[str]:
             yield drawn_tables(html) if "<table" in html else "".join(plain)
 
 
-#: `(8, 2905.4),  # gpus, images/s`; what opens and closes a list of such; `gpus = [1, 2, 4]  # a unit`.
+#: `(8, 2905.4),  # gpus, images/s`; what opens and closes a list of such; `gpus = [1, 2, 4]  # a unit`, and the same as
+#: an array of numpy, or of Matlab with blanks between the numbers.
 _TUPLE = re.compile(r"\s*[(\[](?P<cells>[^()\[\]]+)[)\]],?\s*(?:#(?P<names>.*))?")
 _BRACKET = re.compile(r"\s*(?:\w+\s*=\s*)?[(\[\])]?\s*")
 _LIST = re.compile(
-    r"^[ \t]*(?P<name>\w+)\s*[=:]\s*[(\[](?P<cells>[^()\[\]]+)[)\]],?[ \t]*(?:#[ \t]*(?P<unit>\S+))?[ \t]*$",
+    r"^[ \t]*(?P<name>\w+)\s*[=:]\s*(?:[\w.]+\()?[(\[](?P<cells>[^()\[\]]+)[)\]][)',;]{0,3}[ \t]*"
+    r"(?:[#%][ \t]*(?P<unit>[^\n]*))?$",
     re.MULTILINE,
 )
-_BRACKETED = re.compile(r"^[ \t]*(?:\w+\s*[=:]\s*)?[\[({]", re.MULTILINE)
+_BRACKETED = re.compile(r"^[ \t]*(?:\w+\s*[=:]\s*(?:[\w.]+\()?)?[\[({]", re.MULTILINE)
 #: Characters of a literal of Python that are parsed.
 _LONGEST_LITERAL = 1_000_000
 
@@ -160,7 +162,7 @@ def of_literals(text: str) -> str | None:
 
     >>> of_literals("('gpus', 'img/s')\n(1, 410.2)\n(2, 792.5)"), of_literals("(1) gpus\n(2) nodes")
     ('"gpus", "img/s"\n1, 410.2\n2, 792.5', None)
-    >>> of_literals("gpus = [1, 2]\nrate = [410, 790]  # img/s"), of_literals("{1: 410.2, 2: 792.5}")
+    >>> of_literals("gpus = np.array([1, 2])\nrate = [410 790];  % img/s"), of_literals("{1: 410.2, 2: 792.5}")
     ('gpus,rate (img/s)\n1,410\n2,790', '{"1": 410.2, "2": 792.5}')
     """
     if not _BRACKETED.search(text[:HEAD_BYTES]):
@@ -189,9 +191,10 @@ def _of_lists(text: str) -> str | None:
     """
     lists: dict[str, list[str]] = {}
     for match in _LIST.finditer(text):
-        name, unit = match["name"], match["unit"]
-        name = f"{name} ({unit})" if unit and is_result(f"{name} ({unit})") else name
-        lists[name] = [cell.strip() for cell in match["cells"].split(",")]
+        name, unit = match["name"], (match["unit"] or "").strip()
+        name = f"{name} ({unit})" if unit and " " not in unit and is_result(f"{name} ({unit})") else name
+        cells = match["cells"].replace("...", "")
+        lists[name] = [cell.strip() for cell in cells.split(",")] if "," in cells else cells.split()
     lists = {name: cells for name, cells in lists.items() if len(cells) == max(map(len, lists.values()))}
     if not counts_vary(lists):
         return None

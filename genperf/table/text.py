@@ -211,6 +211,9 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
     """
     records, steps_to_table, title = table
     (line, head), *body = records
+    of_one_width = sum(len(row) == len(head) for _, row in body)
+    if len({*head}) < len(head) and 2 * of_one_width < len(body):
+        raise _no_table("its first line has a word twice", name)
     if _is_header(head, [row for _, row in body[:FIRST_ROWS]]):
         columns = column_names(head, f"{name}: line {line}")
     else:
@@ -257,8 +260,7 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
     elif rows and width == 1 and statistics.median(len(row[0].split()) for row in rows.values()) > 3:
         prose = "its lines are sentences"
     if prose:
-        hint = "write a CSV with a header line and a line per run; genperf import reads the files of some tools"
-        raise UnclearTableError(f"is a log or a text, not a table: {prose}", hint=hint, where=name)
+        raise _no_table(prose, name)
     if count < len(body):
         steps.append(step(f"{counted(len(body) - count, 'row')} without a filled cell left out"))
     if drawn:
@@ -269,6 +271,11 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
     )
     about: Any = {"delimiter": separator, "steps": (*steps, *steps_to_table), "caption": title}
     return source_of(name, columns, [*rows.values()], [lines[k] for k in rows], ragged=rejected, **about)
+
+
+def _no_table(why: str, name: str) -> TableError:
+    hint = "write a CSV with a header line and a line per run; genperf import reads the files of some tools"
+    return UnclearTableError(f"is a log or a text, not a table: {why}", hint=hint, where=name)
 
 
 def _with_one_header(records: Sequence[Record]) -> list[Record]:
@@ -944,7 +951,8 @@ def column_names(cells: Sequence[str], where: str) -> list[str]:
     name, count = Counter(columns).most_common(1)[0]
     if count > 1:
         *before, last = (str(i) for i, column in enumerate(columns, 1) if column == name)
-        both = f"columns {', '.join(before)} and {last} are both named '{lines[columns.index(name)]}'"
+        named = f"named '{lines[columns.index(name)]}'"
+        both = f"columns {', '.join(before)} and {last} are {'all' if before[1:] else 'both'} {named}"
         raise TableError(both, hint="rename one of them", where=where)
     return columns
 

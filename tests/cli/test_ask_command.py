@@ -344,6 +344,7 @@ REFUSED: dict[str, tuple[str, list[str], list[str]]] = {
         csv_of("batch,width,ms", ((b, w, 0.1 * b + 0.01 * w) for b in (8, 16, 32) for w in (256, 512, 1024))),
         at("gpus=64", "batch=32"), ["no setting 'gpus'"],
     ),
+    "sentences": ("of the runs of all\n\nwe have\nseen none\n", at("nodes=8"), ["its first line has a word twice"]),
     "a row without a device": ("gpus,step_s\n0,9\n1,3\n2,1.6\n4,0.9\n", at("gpus=8"), ['--where "gpus > 0"']),
     "a word of two levels": (LEVELS, at("model=B", "gpus=8"), ["no run has model=B"]),
     **{
