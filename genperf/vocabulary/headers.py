@@ -195,7 +195,10 @@ def header_of(column: str) -> Header:
     rate_at_end = _rate(sides, []) if len(sides) > 1 else None
     if rate_at_end is not None and rate_at_end.counted not in DEVICE_WORDS:
         return replace(rate_at_end, shared=rate_at_end.shared or path.rpartition("/")[-1] in DEVICE_WORDS)
-    names, last = map(_sides_of_ratio, _parted(text))
+    name, unit = _parted(text)
+    if "/" in unit and (of_unit := header_of(unit)).kind == "time":
+        return of_unit  # `speed [s/it]`
+    names, last = map(_sides_of_ratio, (name, unit))
     if not names or _is_bandwidth(last or names):
         return Header()
     header = _rate(last, names) or _rate(names, []) or _time(names, last) or _quantity(names, last) or Header()
