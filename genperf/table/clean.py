@@ -15,7 +15,9 @@ MISSING = frozenset(words_of("cells.missing"))
 #: Blanks that stand between thousands; a spreadsheet writes those that do not break a line.
 _GAP = " \u00a0\u2009\u202f"
 #: `hh:mm:ss`, perhaps behind days; `mm:ss.s`, whose decimals show that it is no hour.
-_CLOCK = re.compile(r"(?:(?:(\d+)-)?(\d+):(?=[0-5]\d:)|(?=\d+:\d\d\.\d))(\d+):([0-5]\d(?:\.\d+)?|\d\.\d+)", re.ASCII)
+_CLOCK = re.compile(
+    r"(?:(?:(\d+)(?:-|\s*days?,?\s+))?(\d+):(?=[0-5]\d:)|(?=\d+:\d\d\.\d))(\d+):([0-5]\d(?:\.\d+)?|\d\.\d+)", re.ASCII
+)
 #: Numbers with units of time, the larger ones first: `8h20m`, `1 d 2 h`.
 _PARTS = {"d(?:ays?)?": 86400.0, "h(?:rs?|ours?)?": 3600.0, "m(?:in(?:ute)?s?)?": 60.0, "s(?:ec(?:ond)?s?)?": 1.0}
 _BETWEEN_PARTS = r"[\s,]*(?:and\s+)?"
@@ -150,8 +152,8 @@ def seconds_of(cells: Iterable[Any]) -> list[Any]:
     [90.0, 93600.0, 7384.5, 1.39, 184.5, '12:30', 7.5]
     >>> seconds_of(["8h20m", "1 d 2 h", "3min 20.5s", "6 hrs and 12 minutes", "28m", "5 s", "3 epochs", ""])
     [30000.0, 93600.0, 200.5, 22320.0, 1680.0, '5 s', '3 epochs', '']
-    >>> seconds_of(["28m", "5 s"])
-    ['28m', '5 s']
+    >>> seconds_of(["0 days 00:01:30", "1 day, 2:03:04.5"]), seconds_of(["28m", "5 s"])
+    ([90.0, 93784.5], ['28m', '5 s'])
     """
     out = list(cells)
     if text_numbers(out) is not None:
