@@ -308,7 +308,7 @@ def read_columns(
         _settle_names(reading, requested, names)
     _settle_measured(reading, requested, units)
     if not given_roles.failures.columns:
-        unmeasured = reading.with_role("kind", "label", "setting", "constant")
+        unmeasured = reading.with_role("kind", "label", "setting", "constant", "empty")
         ending = ending_column({c.name: columns[c.name] for c in unmeasured})
         name, _, word = ending.get("failed", "").partition("=")
         rule = FailureRule(ending.get("status"), {name: (word,)} if name else {})
@@ -404,6 +404,7 @@ def _role_alone(
         (column.kind != "" and len(known_values) > 0, "measured", of_header),
         (column.numeric and column.is_statistic, "measured", "its header is that of a statistic"),
         (texts and column.is_provenance, "label", "it says where a run was written down"),
+        (texts and sum(column.texts == "") > MAX_EMPTY_CELLS * len(column.texts), "empty", "many cells are empty"),
         (texts and not column.varies, "constant", "one level"),
         (texts and column.names_kinds, "kind", f"{len(levels)} levels"),
         (texts, "label", "a text for almost each row"),
@@ -771,6 +772,8 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         total = _sum_of_phases(reading, numeric)
         numeric += [] if total is None else [columns[total]]
 
+    another_varies = any(c.varies and c.kind in ("time", "rate") for c in numeric)
+
     def order(name: str) -> tuple[bool, bool]:
         """Return a key that puts the total first, and last what was not measured in each run, or cannot be read.
 
@@ -779,7 +782,8 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         """
         column = columns[name]
         has_zeros, in_few_rows = not np.min(column.known) > 0.0, 2 * len(column.known) < len(column.texts)
-        one_number = len(column.known) > 1 and not column.varies and len(column.levels[0]) > MEASURED_DIGITS
+        one_number = len(column.known) > 1 and not column.varies
+        one_number = one_number and (len(column.levels[0]) > MEASURED_DIGITS or another_varies)
         roles = attempted(measurement_of_column, name, [*columns], reading.scale, 0.0, column.header, reading.mapping)
         serial = column.kind == "time" and any(map(_SERIAL.fullmatch, words_in(name)))
         return has_zeros or in_few_rows or one_number or serial or isinstance(roles, GenperfError), name != total

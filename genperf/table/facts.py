@@ -469,6 +469,8 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
         return True  # `train.py: 12`, `I1231 01:43:56.9`
     if pattern in (_OF, _ELAPSED) and header_of(key).kind != "time":
         return True
+    if header_of(key).kind == "time" and match.string[match.end("value") :].lstrip().startswith("%"):
+        return True  # `time spent waiting: 6.1 %`
     if (unit or pattern is _BARE) and canonical_time(key) is not None:
         return True  # `0.9 sec = 1.8 hours`
     return pattern is _BARE and (key.lower() in _BEFORE or not (clock or _stands_bare(key)))

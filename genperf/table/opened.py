@@ -349,6 +349,8 @@ _JOB_STEP = re.compile(rf"\d+(_\d+)?\.({any_of('cells.step_of_a_job')}|\d+)")
 _SECONDS = re.compile(r"(?<![^\W_])s(?:ec(?:ond)?s?)?$", re.IGNORECASE)
 #: The end of the name of a file with a job's errors, `job.err` or `job.e17`, or with what it printed.
 _ERRORS, _PRINTED = re.compile(r"\.(?:err|stderr|e)(\d*)$"), re.compile(r"\.(?:out|stdout|log|o)(\d*)$")
+#: Share of the lines of a log that are rows of a table, below which it is none of the log's runs. A guess.
+LEAST_OF_A_TABLE = 0.1
 #: Files of which so many are read between two reports.
 MANY_FILES = 1000
 
@@ -482,6 +484,10 @@ def _table_or_log(text: str, name: str) -> Source:
     )
     if begins_with_facts(text, source.delimiter in (" ", RUNS)) or (header_may_be_fact and is_log(text)):
         return source_of_log(text, name) or source_of_settings(text, name) or source
+    if source.delimiter == RUNS and len(source) < LEAST_OF_A_TABLE * text.count("\n") and not counts_vary(source.cells):
+        # A log may hold a few rows between blanks, as of the energies of a step.
+        log = source_of_log(text, name) if is_log(text) else None
+        return source if log is None else log
     if source.delimiter != "|":
         return source
     results = (labels(cells) for header, cells in source.cells.items() if is_result(header))

@@ -297,3 +297,18 @@ def test_results_belong_to_the_counts_beside_them(text: str, key: str, expected:
     runs = runs_of(text)
     assert {int(r.values["GPUs"][-1]): len(r.values[key]) for r in runs} == expected
     assert not any("samples/sec" in run.values for run in runs)
+
+
+def test_a_few_rows_between_blanks_are_no_table_of_a_log(tmp_path: Path) -> None:
+    steps = "".join(
+        f"\n           Step           Time\n          {n:5}       {n / 500:.5f}\n\nDD  step {n} load imb.: force {n % 7}.1%\n"
+        for n in range(0, 10_001, 2500)
+    )
+    settings = "".join(f"   nst{name}             = {n}\n" for n, name in enumerate("abcdefghijklmnopqrst", 7))
+    closing = "Part of the total run time spent waiting due to load imbalance: 6.1%\n"
+    closing += "               Core t (s)   Wall t (s)        (%)\n       Time:    65022.0      169.3    38400.0\n"
+    (tmp_path / "md.log").write_text("Running on 16 nodes with total 384 cores\n" + settings * 3 + steps + closing)
+    source = understood(tmp_path / "md.log")
+    assert source.runs
+    assert source.columns["Wall t (s)"].tolist() == [169.3]
+    assert not any("waiting" in name for name in source.columns)
