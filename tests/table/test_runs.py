@@ -300,10 +300,8 @@ def test_results_belong_to_the_counts_beside_them(text: str, key: str, expected:
 
 
 def test_a_few_rows_between_blanks_are_no_table_of_a_log(tmp_path: Path) -> None:
-    steps = "".join(
-        f"\n           Step           Time\n          {n:5}       {n / 500:.5f}\n\nDD  step {n} load imb.: force {n % 7}.1%\n"
-        for n in range(0, 10_001, 2500)
-    )
+    step = "\n           Step           Time\n          {n:5}       {t:.5f}\n\nDD  step {n} load imb.: force 3.1%\n"
+    steps = "".join(step.format(n=n, t=n / 500) for n in range(0, 10_001, 2500))
     settings = "".join(f"   nst{name}             = {n}\n" for n, name in enumerate("abcdefghijklmnopqrst", 7))
     closing = "Part of the total run time spent waiting due to load imbalance: 6.1%\n"
     closing += "               Core t (s)   Wall t (s)        (%)\n       Time:    65022.0      169.3    38400.0\n"
