@@ -719,10 +719,14 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
     if len(batches) != 1 or np.nanmax(counts) < 2.0 * np.nanmin(counts):
         return None
     (batch,), measured = batches, reading.with_role("measured")
-    steps = [c for c in measured if c.kind == "time" and c.header.of == "step"]
+    # The time of a step, or steps per second, with the power of it that is in proportion to the time.
+    steps = [(c, 1.0) for c in measured if c.kind == "time" and c.header.of == "step"]
+    steps += [
+        (c, -1.0) for c in measured if c.header.counted in STEP_WORDS and c.kind == "rate" and not c.header.shared
+    ]
     # For each row the number of its series and its batch together.
     of_one_batch = np.unique(np.stack([reading.series, batch.values]), axis=1, return_inverse=True)[1].ravel()
-    growths = [growth for step in steps for growth in reading.growths(step.name, of_one_batch)]
+    growths = [power * growth for step, power in steps for growth in reading.growths(step.name, of_one_batch)]
     # Where passes are counted, fewer of them make a step shorter.
     counts_passes = any(c.canonical == "micro_batches" for c in reading.with_role("setting"))
     takes_shorter = len(growths) > 0 and bool(np.median(growths) < -SIZE_GROWTH) and not counts_passes
@@ -732,7 +736,7 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
             batch.becomes("constant", "one number, though the steps take shorter")
         return None
     # By the exponent up to the median count, or from the fewest to the most workers.
-    falls = [fall for step in steps for fall in _falls(step.values, counts, of_one_batch)]
+    falls = [fall for step, power in steps for fall in _falls(step.values**power, counts, of_one_batch)]
     if takes_shorter or (falls and not counts_passes and float(np.median(falls)) >= LEAST_FALL):
         return batch.name
     times = [c for c in measured if c.kind == "time"]

@@ -72,6 +72,18 @@ class Browser:
         asked = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
         return [url for url in asked if not url.startswith(("file://", "data:"))]
 
+    def printed(self, **options: Any) -> bytes:
+        """Return the page as PDF, once it is drawn; a busy browser may say once that printing failed."""
+        from selenium.common.exceptions import WebDriverException
+
+        self.settle()
+        try:
+            printed = self.driver.execute_cdp_cmd("Page.printToPDF", options)
+        except WebDriverException:
+            self.settle()
+            printed = self.driver.execute_cdp_cmd("Page.printToPDF", options)
+        return base64.b64decode(printed["data"])
+
     def picture(self, path: Path) -> None:
         size = self.driver.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
         clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 
 import numpy as np
@@ -189,7 +188,7 @@ def test_a_proposal_prints_on_two_pages(browser: Browser, many: bool) -> None:
     browser.driver.get_log("browser")
     browser.driver.get_log("performance")
     browser.driver.get(path.as_uri())
-    printed = base64.b64decode(browser.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"])
+    printed = browser.printed(preferCSSPageSize=True)
     assert len(re.findall(rb"/Type /Page\b", printed)) == 2
     width, height = browser.js("const i = document.images[0]; return [i.naturalWidth, i.naturalHeight]")
     assert width > height > 0

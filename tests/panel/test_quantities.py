@@ -185,3 +185,9 @@ def test_what_a_factor_is():
     assert not factor.numeric
     # Finite, so that a model file can hold them.
     assert (factor.lower, factor.upper, factor.centre) == (0.0, 0.0, 1.0)
+
+
+def test_a_batch_beside_steps_per_second_that_rise_is_that_of_all() -> None:
+    steps = pd.DataFrame({"gpus": [1, 2, 4, 8], "batch_size": 512, "it/s": [1.0, 1.9, 3.6, 6.6]})
+    answer = gp.ask(steps, gpus=16)
+    assert answer.throughput * answer.facts.expected.value.value == pytest.approx(512)
