@@ -638,7 +638,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             if not reason:
                 times, counts = reading.columns[name].values[self.series.rows], self._counts
                 at_first = " at first" if times[counts.argmax()] >= times[counts.argmin()] else ""
-                reason = f"'{name}' falls{at_first} as {reading.scale} grows"
+                changes = "rises" if reading.columns[name].kind == "rate" else f"falls{at_first}"
+                reason = f"'{name}' {changes} as {reading.scale} grows"
             is_weak = assumed == "weak"
             work, other = ("keep their work", "strong") if is_weak else ("share one amount of work", "weak")
             notes.append(f"{reason}, so all are taken to {work}; --scaling {other} says otherwise")

@@ -736,7 +736,7 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
             batch.becomes("constant", "one number, though the steps take shorter")
         return None
     # By the exponent up to the median count, or from the fewest to the most workers.
-    falls = [fall for step, power in steps for fall in _falls(step.values**power, counts, of_one_batch)]
+    falls = [fall**power for step, power in steps for fall in _falls(step.values, counts, of_one_batch)]
     if takes_shorter or (falls and not counts_passes and float(np.median(falls)) >= LEAST_FALL):
         return batch.name
     times = [c for c in measured if c.kind == "time"]
@@ -755,8 +755,9 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
 
 
 def _falls(times: Array, counts: Array, series: Index) -> list[float]:
-    """Return T(fewest workers)/T(most workers) of each series in which the counts vary."""
+    """Return T(fewest workers)/T(most workers) of each series in which the counts vary; nan where a run has no time."""
     falls = []
+    times = np.where(times > 0.0, times, np.nan)
     for number in np.unique(series):
         n, t = counts[series == number], times[series == number]
         if n.max() > n.min():
@@ -974,7 +975,8 @@ def measured_roles(
     # Beside a time or a rate a number without a unit is no rate, though it grows. Steps per second of a batch of all
     # are a time, though more of them are done on more workers.
     beside = {c.kind for c in reading.with_role("measured") if not header.kind} & {"time", "rate"}
-    of_all = header.counted in STEP_WORDS and column_of("global_batch", reading.columns) is not None
+    has_batch_of_all = "global_batch" in reading.mapping or column_of("global_batch", reading.columns) is not None
+    of_all = header.counted in STEP_WORDS and has_batch_of_all
     # Of work that grows with the workers, what grows less than half as fast may be a time.
     slow = not header.kind and growth < SIZE_GROWTH and reading.scaling_by(name)[0] == "weak"
     names, growth_of_rate = list(reading.meanings), 0.0 if beside or of_all or slow else growth
@@ -1004,7 +1006,8 @@ def measured_roles(
     is_job = header.of == "job" or bool(is_long and batches)
     if "time" in roles and (of_workers or is_job) and not states_work:
         kind = reading.scaling_by(name)[0] or ("strong" if falls or is_job else "")
-        roles |= {"scaling": "job" if kind == "strong" and header.of != "step" else kind} if kind else {}
+        of_steps = header.of == "step" or header.kind == "rate"
+        roles |= {"scaling": "job" if kind == "strong" and not of_steps else kind} if kind else {}
     return roles, derived
 
 

@@ -189,5 +189,9 @@ def test_what_a_factor_is():
 
 def test_a_batch_beside_steps_per_second_that_rise_is_that_of_all() -> None:
     steps = pd.DataFrame({"gpus": [1, 2, 4, 8], "batch_size": 512, "it/s": [1.0, 1.9, 3.6, 6.6]})
-    answer = gp.ask(steps, gpus=16)
-    assert answer.throughput * answer.facts.expected.value.value == pytest.approx(512)
+    # A run that did no step says nothing.
+    for rates in ([1.0, 1.9, 3.6, 6.6], [1.0, 1.9, 3.6, 0.0]):
+        answer = gp.ask(steps.assign(**{"it/s": rates}), gpus=16)
+        assert answer.throughput * answer.facts.expected.value.value == pytest.approx(512)
+        assert answer.facts.growth.sample == "samples"
+        assert 5.0 < 1.0 / answer.facts.expected.value.value < 14.0

@@ -64,7 +64,10 @@ ROLES = {
     "days of any name part no series": ({**DAYS, "step_s": NUMBERS[:3] * 2}, {"group": "host", "categorical": None}),
     "days part no series of few runs": (DATED, {"group": "net", "categorical": None}),
     "t/s are tokens": ({"gpus": NUMBERS, "t/s": NUMBERS}, {"throughput": "t/s"}),
-    "steps a second of all workers together": ({**ITERATIONS, "it/s": NUMBERS}, {"throughput": "it/s"}),
+    "steps a second that rise share a batch of all": (
+        {**ITERATIONS, "it/s": NUMBERS},
+        {"time": "step_time_s", "scaling": "strong"},
+    ),
 }
 
 
