@@ -544,7 +544,9 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
 def _shares_batch(column: TableColumn, batch: TableColumn) -> bool:
     """Tell whether a column without a name of the field counts what has whole shares of a batch of all."""
     nameless = column.meant is None and not column.kind and not is_size(column.name)
-    return nameless and batch.canonical == "global_batch" and bool(np.all(batch.values % column.values == 0.0))
+    if not nameless or batch.canonical != "global_batch" or column.lowest <= 0.0:
+        return False
+    return bool(np.all(batch.values % column.values == 0.0))
 
 
 def _settle_functions(varied: Sequence[TableColumn], named: set[str]) -> None:

@@ -259,8 +259,6 @@ _BOTH = re.compile(rf"(?<!\w)(\w+)\b.*(?<![^\W_]){any_of('log.test')}_\1(?!\w)",
 _PREPARED = re.compile(rf"\s*{any_of('log.prepared')}(?!\w)[^|]*\d%\|", re.IGNORECASE)
 _MEMORY = re.compile(any_of("log.out_of_memory"), re.IGNORECASE)
 _CRASH = re.compile(any_of("log.crash"))
-
-
 #: Behind the name that begins a line.
 _BEHIND_A_NAME = re.compile(rf"\s*[,;|]\s*|\s+{any_of('headers.preposition')}\s+|\s+[-–—]\s+"), re.compile(r":\s+")
 
@@ -632,9 +630,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
         if _CODE.match(line) or _PREPARED.match(line):
             continue
         heading = _HEADING.match(line) if by_heading and not _has_result(line) else None
-        if heading and run.measured:
-            runs.append(run := run.following(number))
-        if number in titles and run.measured:
+        if (heading or number in titles) and run.measured:
             runs.append(run := run.following(number))
         title = titles.get(number) or (heading and (heading["section"] or heading["bold"]))
         if title:
