@@ -444,7 +444,8 @@ def described(name: str, unit: str, names: Collection[str] = ()) -> Header:
     # As if the unit stood in the header, behind a word of no meaning where the header has no kind.
     kind = header.kind or "x"
     in_cells = header_of(f"{kind}{unit}" if unit.startswith("/") else f"{kind} ({unit})") if unit else header
-    if not in_cells.kind:
+    # `128 MB` below `Size` is an amount that was given, as below `Size (MB)`.
+    if not in_cells.kind or (in_cells.kind == "quantity" and not header_of(f"{name} ({unit})").kind):
         return header
     # A unit such as `/s` names nothing that is counted.
     counted = header.counted if unit.startswith("/") or not in_cells.counted else in_cells.counted

@@ -231,8 +231,8 @@ def _meant(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
         # A scale whose name says nothing counts what the question does.
         column = legend.scale or name
     elif column is None and len(nameless := legend.nameless) > 1 and (is_level or meant_by(name) == "threads"):
-        # Of several columns without names the first ones are counts, and the last one was measured.
-        column = nameless[0]
+        # Of several columns without names the last was measured, and that of the smallest numbers counts.
+        column = min(nameless[:-1], key=lambda n: legend.columns[n].ends[:1])
     elif column is None and (is_level or is_a_part(name, legend.columns)):
         column = name
     if column in legend.headers:
@@ -331,6 +331,10 @@ def _cells_meant(legend: Legend, column: str, text: str, at: Collection[str]) ->
         return
     counts = [n for word, n in columns_of_words.items() if word]
     counts = counts if len(counts) == 1 else [n for n in counts if meant_by(n) == meant_by(column)]
+    if {meant_by(column), *map(meant_by, counts)} == {*LEVELS}:
+        # Below `gpus` machines are counted, `2x DGX`: of the devices nothing is known.
+        yield str(meant_by(column)), text
+        return
     if len(counts) == 1 and counts[0] in legend.columns and is_number(re.split("[,:]", text)[0]):
         yield counts[0], text
         return

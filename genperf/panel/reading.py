@@ -403,6 +403,7 @@ def _role_alone(
         (by_words is not None and by_words[1] not in no_price, *(by_words or ("label", ""))),
         (column.kind != "" and len(known_values) > 0, "measured", of_header),
         (column.numeric and column.is_statistic, "measured", "its header is that of a statistic"),
+        (column.numeric and plain == "value", "measured", "its header is that of values"),
         (texts and column.is_provenance, "label", "it says where a run was written down"),
         (texts and sum(column.texts == "") > MAX_EMPTY_CELLS * len(column.texts), "empty", "many cells are empty"),
         (texts and not column.varies, "constant", "one level"),

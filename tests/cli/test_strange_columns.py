@@ -182,7 +182,7 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
             "op,hidden,layers,ms",
             ((k, f"~{n}k", d, n * d) for k in "abc" for n, d in ((1, 2), (2, 3), (4, 3), (8, 40))[: 4 - (k == "c")]),
         ),
-        ("op=c", "hidden=~8k"), ("sign of an approximate value removed from 'hidden'", "Expect ms of 3"), (),
+        ("op=c", "hidden=~8k"), ("sign before the number removed from 'hidden'", "Expect ms of 3"), (),
     ),
     "two scripts": (
         csv_of("TP规模,MLP时间", ((f"p={n}", f"{100 / n**0.95} ms") for n in COUNTS)), ("tp=16",), ("ms at p=16",), (),
@@ -208,6 +208,25 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
     "phases": (
         csv_of("nodes,forward (s),backward (s),backward wait (s),reduce (s)", ((n, 0.1, 2, 1, n / 9) for n in COUNTS)),
         ("nodes=16",), ("--time step_s", "Expect a step of 3."), (),
+    ),
+    # Machines below a name of devices tell nothing of how many devices these have.
+    "machines": (
+        csv_of("gpus,img/s", ((f"{n} DGX", 2800 * n**0.98) for n in COUNTS[:3])),
+        ("gpus=64", "devices_per_node=8"), ("Expect 21,", "at DGX=8"), ("DGX=64",),
+    ),
+    # What was measured below bare counts, in whole numbers; a size with a unit is none, and the amount of a message.
+    "values": (
+        csv_of("net,size,1,2,4", ((k, f"{s} MB", t, t // 2, t // 4) for k, s, t in (("a", 8, 440), ("b", 64, 960)))),
+        ("gpus=8",), ("--quantity value --extrinsic count", "Expect a value of"), ("Expect a size",),
+    ),
+    # Of columns without names that of the smallest numbers counts.
+    "no names": (
+        "".join(f"{size},{n},{size / n**0.9:.4g}\n" for size in (512, 1024) for n in COUNTS),
+        ("processes=16",), ("--extrinsic column2", "at column2=16"), ("column1=16",),
+    ),
+    "letter": (
+        csv_of("size,w1,w2,w4", ((s, s / 9, s / 17, s / 30) for s in (500, 900))),
+        ("workers=8", "size=900"), ("at size=900, w=8",), (),
     ),
     # A process of each device: these are counted.
     "process": (
