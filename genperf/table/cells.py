@@ -311,7 +311,7 @@ _NUMBER = (
 _UNIT = r"(?![eE][+-]?\d)[^\W\d_²³¹][^\W\d_.µμ]*\.?(?:\s?[/·]\s?(?:[^\W\d_]+|\([^()]*\)))*|/\s?[^\W\d_]+|[%‰$€£×]|[µμ]s"
 #: A number, what it varies by, its unit, a second value in brackets, a footnote.
 _CELL = re.compile(
-    rf"(?:\*\*)?(?P<about>[~≈]|(?:ca|approx|about)\b\.?)?\s*(?P<before>[$€£])?\s*(?P<number>{_NUMBER})\s*(?P<first>{_UNIT})?"
+    rf"(?:\*\*)?(?P<about>[~≈=↑↓]|(?:ca|approx|about)\b\.?)?\s*(?P<before>[$€£])?\s*(?P<number>{_NUMBER})\s*(?P<first>{_UNIT})?"
     rf"(?P<spread>\s*\(?\s*(?:±|\+/[-−]|\+[-−])\s*{_NUMBER}\s*(?:{_UNIT})?\s*\)?)?"
     rf"\s*(?P<unit>{_UNIT})?(?P<second>\s*[(\[{{](?!\^)[^()\[\]{{}}]*[)\]}}])?(?P<note>\s*(?:\[\^?\w+\]|[*†‡¹²³]+|(?<=\s)#\s.*))?"
 )
@@ -322,7 +322,7 @@ _EXTRAS = {
     "footnote": "footnote removed from",
     "−": "minus sign of typesetting read in",
     ",": "separator of thousands removed from",
-    "~": "sign of an approximate value removed from",
+    "~": "sign before the number removed from",
 }
 #: What parts thousands.
 SEPARATOR = re.compile(f"[, {_BLANKS}]")

@@ -423,8 +423,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
 def _in_digits(line: str) -> str:
     r"""Return a line whose counts in letters, and those before a kind of device, are in digits.
 
-    One is a count where it begins a line or a result is beside it, and where the line ends with a colon; so is a number
-    before a kind of device, which may stand behind `using` as well: `Using 4 MPI processes`.
+    One is a count where it begins a line or a result is beside it, in a heading, and where the line ends with a colon;
+    so is a number before a kind of device, which may stand behind `using` as well: `Using 4 MPI processes`.
     """
     line = _GLUED.sub(r"\1 ", line) if line.startswith("#") or _GLUED.match(line) else line
     kind = _PRODUCT.search(line) or _KIND_BEFORE.search(line)
@@ -433,7 +433,8 @@ def _in_digits(line: str) -> str:
     line = _ONE.sub(r"\g<mark>1 ", line)
     plain = _PRODUCT.sub(r"\g<value> devices", _SPELLED.sub(lambda match: f"{_digits(match)} ", line))
     plain = _KIND_BEFORE.sub(r"\g<value> ", plain)
-    if _USES.match(line) or line.rstrip(" \t\r*").endswith((":", "：")) or _has_result(plain):
+    announces = line.rstrip(" \t\r*").endswith((":", "：")) or line.startswith(("# ", "## ", "**", "__"))
+    if _USES.match(line) or announces or _has_result(plain):
         return plain
     return _SPELLED.sub(lambda match: match[0] if _digits(match) == "1" else f"{_digits(match)} ", line)
 

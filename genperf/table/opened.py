@@ -475,12 +475,14 @@ def _table_or_log(text: str, name: str) -> Source:
             raise
         return other
     columns = source.cells.values()
+    if len(columns) == 1 and (titled := titled_numbers(text)) is not None:
+        return read_delimited(titled, name, "\t")
     header_may_be_fact = (
         not len(source)
         or (source.delimiter in (" ", RUNS) and any(name.startswith("--") for name in source.cells))
         or source.ragged
         or sum(any(map(label, cells)) for cells in columns) == 1
-        or alike([*source.cells], [label(cells[0]) for cells in columns])
+        or ("column1" in source.cells and alike(*([label(cells[k]) for cells in columns] for k in (0, -1))))
     )
     if begins_with_facts(text, source.delimiter in (" ", RUNS)) or (header_may_be_fact and is_log(text)):
         return source_of_log(text, name) or source_of_settings(text, name) or source

@@ -24,6 +24,7 @@ from genperf.vocabulary.names import (
     PHASES,
     WAYS,
     canonical_of,
+    counts_cores,
     counts_devices,
     is_relative,
     meant_by,
@@ -43,7 +44,7 @@ NO_KIND = "(none)"
 YEARS = (1900, 2100)
 _REPEAT = re.compile(rf"(?<![^\W\d_]){any_of('headers.run_of_several')}s?(?![^\W\d_])", re.IGNORECASE)
 _ONE = re.compile(rf"(?<!\w){any_of('headers.one')}(?=[^\W\d_])", re.IGNORECASE)
-_SERIAL = re.compile(rf"(?<![^\W_]){any_of('headers.serial')}(?![^\W_])", re.IGNORECASE)
+_SERIAL = re.compile(rf"(?<![^\W_]){any_of('headers.serial')}(?![^\W_])|^single$", re.IGNORECASE)
 _JOINS = rf"(?:{any_of('headers.preposition')}|@)"
 _NUMBER_OF = any_of("headers.number_of").replace("_", r"[\s_]")
 _ORDINAL = r"(?:st|nd|rd|th|nda|era|ra|da|ta|er|ere|ère|eme|ème|ª|º|°|\.)"
@@ -79,6 +80,7 @@ _LETTERS_FIRST = re.compile(r"(?<![^\W_])n(\d+)[_\-]?[gc](\d+)(?![^\W_])", re.IG
 _GLUED = re.compile(r"(?:\d+[^\W\d_]{3,}){2,}")
 #: `9 (36 GPUs)`
 _IN_BRACKETS = re.compile(r"\s*\d+[^()]*\(\s*(?P<number>\d+)\s*(?P<word>[^\W\d_]+)\s*\)\s*")
+_AT_END = re.compile(r"\s*\(\s*\d+\s*[^\W\d_]+\s*\)\s*$")
 #: A count before what is counted: `8xA100`, `2x8xH100`, `4 × V100`, `8 GPUs (NVLink)`.
 COUNTED = re.compile(
     rf"(?:\d+\s?[x×*]\s?)+(?=[A-Za-z])|\d+[\s_-]?(?={any_of('cells.nodes', 'cells.devices')}(?![^\W_]))", re.IGNORECASE
@@ -184,10 +186,10 @@ _PHASES = {word for words in PHASES.values() for word in words}
 def _parted_corner(corner: str) -> tuple[str, str]:
     r"""Return what a corner says of the rows below it and of the headers beside it: `model \ nodes`.
 
-    A slash does where a count of the machine stands behind it: `model / GPUs`, but not `images/s`.
+    A slash does where a count stands behind it: `model / GPUs`, `size/threads`, but not `images/s`.
     """
     below, _, beside = (text.strip(" \\") for text in corner.partition("\\" if "\\" in corner else "/"))
-    parts_names = "\\" in corner or meant_by(beside) in LEVELS
+    parts_names = "\\" in corner or meant_by(beside) in LEVELS or counts_cores(beside)
     return (below, beside) if parts_names and below and beside else (corner, "")
 
 
@@ -325,12 +327,12 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
     """Return the columns that differ by a number alone and belong together: values at the same counts, or repeats."""
     # `single device` is of one, beside `2 cards`.
     readings = {name: reading for name in cells if (reading := _reading(_ONE.sub("1 ", name))) is not None}
-    counted_words = {word for kind, word, *_ in readings.values() if kind == "before"}
+    counted_words = {word for kind, word, *_ in readings.values() if kind in ("before", "bare")}
     if len(counted_words) == 1:
-        # So is `sequential`, beside `2 threads`.
+        # So is `sequential`, beside `2 threads` or `2`; `8 GPUs (2 nodes)` is of 8, beside `4 GPUs`.
         single = f"1 {min(counted_words)}"
-        serial = {name: _reading(_SERIAL.sub(single, name)) for name in cells if name not in readings}
-        readings |= {name: reading for name, reading in serial.items() if reading is not None}
+        others = {n: _reading(_AT_END.sub("", _SERIAL.sub(single, n))) for n in cells if n not in readings}
+        readings |= {name: reading for name, reading in others.items() if reading is not None}
     columns_by_pattern: dict[tuple[str, str, str], dict[str, tuple[int, str]]] = {}
     for name in cells:
         if name in readings:
@@ -363,8 +365,8 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
     `8` is bare, `2nd run` ordinal; in `8 GPUs time` the number is before the word that it counts, in `time gpus8` after
     it, in `time (gpus=8)` given; in `time 3` the word before it is what is measured. None without a number.
     """
-    if name.strip().isdecimal() and name.strip().isascii():
-        return "bare", "", "", int(name)
+    if (alone := re.fullmatch(r"\s*([0-9]+)(?:\.0+)?\s*", name)) is not None:
+        return "bare", "", "", int(alone[1])
     if _GRID.fullmatch(name) is not None:
         return None
     if (match := re.fullmatch(r"\s*(\d+)\s*[x×]\s*([^\W\d_].*)", name)) is not None:

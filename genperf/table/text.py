@@ -42,7 +42,7 @@ _NAMED_DELIMITER = re.compile(r"\"?sep=(.)\"?\r?$", re.IGNORECASE | re.MULTILINE
 _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 #: The line below the header of a Markdown table, or between the rows of a drawn one.
 _RULE = re.compile(r"[ \t]*[|+]?[ \t]*:?[-=]+:?[ \t]*(?:[|+][ \t]*:?[-=]+:?[ \t]*)*[|+]?[ \t\r]*$")
-JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{])')
+JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*(?:\[\s*["\d\[\]{-]|\{\s*["}]))')
 _OF_A_RULE = frozenset("|+:-=")
 #: A comma between thousands that has parted a header.
 _GROUPS = re.compile(r"(\d)\n(\d{3})(?!\d)")
@@ -62,6 +62,8 @@ _SEPARATORS = (r"[;|]", r",", r"\s+(?=[^\s=]+=)")
 FIRST_ROWS = 200
 #: The share of lines that have as many fields as the header, from which on a delimiter is that of a table.
 LEAST_AGREEMENT = 0.5
+#: The same below titles in lines of their own, among blanks, which sentences hold as well. A guess.
+AGREEMENT_OF_TITLED = 0.7
 #: Characters of a cell, as many as the longest argument of a command on Linux: a longer one is a quote left open.
 _MAX_CELL = csv.field_size_limit()
 #: Objects in JSON objects that are flattened: settings nest thrice. Half, double: experiments/results/settings.md.
@@ -637,7 +639,9 @@ def _begins(
         return False
     same_width = len(head) == len(record)
     names_known = not same_width or any(header_of(name).kind or canonical_of(name) for name in record if name)
-    stands_apart = apart or (alone and _is_title(head, record))
+    # Settings, each with its number, may stand above a wider table.
+    is_wider = len(record) > len(head) and len(below) > 1 and all(len(row) == len(record) for row in below)
+    stands_apart = apart or is_wider or (alone and _is_title(head, record))
     return record == head or (len(below[0]) == len(record) and stands_apart and names_known)
 
 
@@ -670,7 +674,7 @@ def with_units(table: Sequence[Record]) -> list[Record]:
 def _is_header(head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Tell whether the first row names the columns: it has no number where the rows have some, but for wide counts."""
     same = [row for row in rows if len(row) == len(head)]
-    if all(map(_is_number, head)) and (len(head) > 1 or same):
+    if (all(map(_is_number, head)) and (len(head) > 1 or same)) or (same and alike(head, same[0])):
         return False
     numeric = [cell for i, cell in enumerate(head) if same and all(_is_number(row[i]) for row in same)]
     if not numeric or not all(map(_is_number, numeric)):
@@ -835,6 +839,8 @@ def _drawn(text: str) -> Iterator[Record]:
             )
 
 
+#: Behind the number that begins a line: `8: 1.5 s`.
+_COLON = re.compile(r"^(\d+):(?=\s)")
 #: The blanks between a name and its unit.
 _APART_UNIT = re.compile(rf"(?<=[^\W\d_])\s+(?=[\[(](?:{'|'.join(TIME_WORDS)})[\])](?:\s|$))")
 
@@ -845,10 +851,12 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[Record]:
     #: The line in which the last record ended, and the cells of the first. The csv reader asks for a line when it needs
     #: one, so a line after `ended` begins a record: it may be a comment or a rule, elsewhere it is text in quotes.
     ended = width = 0
+    blanks = delimiter in (" ", RUNS)
 
     def lines() -> Iterator[str]:
         """Yield each line as the csv reader takes it; one without cells is empty, and yields no record."""
         for number, line in enumerate(io.StringIO(text, newline=""), 1):
+            line = _COLON.sub(r"\1", line) if blanks else line
             if number == ended + 1 and _holds_no_cell(line, delimiter):
                 yield "\n"
             elif delimiter == RUNS:
@@ -930,8 +938,8 @@ def guess_delimiter(text: str) -> str:
         grouped = best not in header and agreed >= share and len(_split(header, RUNS)) == fewer > 1
         return RUNS if aligned or grouped or share < LEAST_AGREEMENT <= agreed else best
     blanks, runs = agreement(" ", 0), agreement(RUNS, 0)
-    by_blanks = RUNS if runs[0] > blanks[0] else " "
-    return by_blanks if blanks[1] else ","
+    titled = agreements[RUNS][0] >= AGREEMENT_OF_TITLED > blanks[0]
+    return RUNS if titled or runs[0] > blanks[0] else " " if blanks[1] else ","
 
 
 def column_names(cells: Sequence[str], where: str) -> list[str]:
