@@ -62,7 +62,8 @@ from genperf.result import FitResult, answering
 from genperf.search.problem import Goal, best_first, winners
 from genperf.search.suggest import suggest
 from genperf.table.cells import Source, source_of_columns
-from genperf.vocabulary.names import LOAD, column_of, meant_by
+from genperf.vocabulary import words_of
+from genperf.vocabulary.names import LOAD, column_of, meant_by, words_in
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import LIKELY_TO_FIT
 
@@ -252,9 +253,9 @@ def facts_of(
     forecast = None if result.schema.substituted else curve.forecast.at(nearest)
     expected, row = expectation(result, query, interval, forecast)
     (run,) = panel.runs_at(query.columns)
-    is_open = work.known == "measured" and "let" not in dict(result.schema.reading)
-    paid = question.price, question.per
-    growth = growth_of(curve, float(target[curve.along]), work, *paid, question.steps, is_open)
+    is_of_all = not words_in(result.schema.target.throughput or "").isdisjoint(words_of("headers.of_all"))
+    is_open = work.known == "measured" and "let" not in dict(result.schema.reading) and not is_of_all
+    growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, question.steps, is_open)
     steps, (measured, logarithms) = curve.steps, curve.steps.measured
     samples = work.at(steps.columns) if growth.rated else None
     reported = np.exp(logarithms) if samples is None else samples[measured] / np.exp(logarithms)

@@ -128,10 +128,10 @@ LONGEST = 1e8
 LONGEST_STEP = 1e3
 #: Why a setting is predicted.
 WANTED = "it is wanted"
-#: Headers of one word that are times where something must have been measured, and their units. `h` is a size, and `min`
-#: the least, as often as a time.
+#: Headers of one word that are times where something must have been measured, and their units. `h` is a size, `min` the
+#: least, as often as a time, and `steps` are counted.
 TIME_HEADERS = {word: unit for word, unit in TIME_WORDS.items() if word not in ("h", "min")}
-TIME_HEADERS |= dict.fromkeys(("t", *STEP_WORDS), "s")
+TIME_HEADERS |= dict.fromkeys(("t", *words_of("headers.step")), "s")
 
 
 class Reading(Struct, eq=False, dict=True):

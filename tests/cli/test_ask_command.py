@@ -166,6 +166,10 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
     "and not one that its header says to be of each": (
         "GPUs,Tokens/sec/GPU\n1,3500\n2,1750\n4,875\n8,437\n16,219\n", ["--full", *at("GPUs=32")], ["!wrong if"],
     ),
+    "nor one of all; and steps that were counted take no hours": (
+        "GPUs,Steps,Tokens/sec (total)\n1,80000,3500\n2,40000,3450\n4,20000,3330\n8,10000,3300\n",
+        ["--full", *at("GPUs=16")], ["!wrong if", r"!Steps: .* h", "left out: Steps"],
+    ),
     # The ways settle the devices: nothing of the machine is left open.
     "the ways of a layout tell its devices": (
         WAYS, ["--full", *at("dp=16", "tp=4")],
