@@ -141,12 +141,12 @@ def cause_named(cause: Cause) -> str:
 
 
 def causes_heading(causes: Sequence[Cause], sound: float, sound_runs: bool) -> str:
-    """Return the likeliest cause, or that no run differs from a sound one, with the probability of that."""
+    """Return the likeliest cause, or that a sound step explains the runs, with the probability of that."""
     if causes and causes[0].probability > sound:
         likely = "the likeliest cause is" if causes[0].probability > 0.5 else "the cause is undecided:"
         return f"{likely} {cause_named(causes[0])}"
-    like = "the sound runs" if sound_runs else "a sound step"
-    return f"nothing in these runs differs from {like} ({_percent(sound)})"
+    like = "the sound runs take" if sound_runs else "a sound step can take"
+    return f"no cause stands out: {like} as long ({_percent(sound)})"
 
 
 def causes_sentence(causes: Sequence[Cause], sound: float) -> str:
