@@ -37,7 +37,7 @@ from genperf.panel.quantities import paid_for, quantities_of
 from genperf.panel.question import SCALE, in_columns
 from genperf.panel.read import Recognised, legend_of
 from genperf.panel.words import RUN_WORDS, meaning_of, number_of, row_of_words
-from genperf.peaks import Device, device_in, device_of, link_rate, peak_of, precision_in
+from genperf.peaks import Device, device_in, device_of, devices, link_rate, peak_of, precision_in
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_missing
 from genperf.table.opened import understood
@@ -56,7 +56,7 @@ WIDTH, LABEL, MOST_LINES = 80, 10, 14
 LOW_BUS = 0.6
 _INSIDE = "no peer access (ACS, IOMMU), {}a link that is down"
 _BETWEEN = "sockets in the place of RDMA (NCCL_DEBUG=INFO prints NET/Socket), one of several adapters, no GPUDirect"
-_ABOVE = "more than the link carries: another link than the hinted one, several of them, or a sum in the switch (SHARP)"
+_ABOVE = "more than the link carries: a tree of two nodes (NCCL_ALGO=Ring), several links, or sums in a switch (SHARP)"
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
 #: A setting that is asked for where nothing gives what the rate in tokens reads.
 _LACKING = {"seq=2048": "sequence", "gbs=256": "work"}
@@ -143,9 +143,7 @@ class TrainingRun(Struct, frozen=True):
     rate: float = 0.0  #: Samples (tokens or images) a second of all devices.
     step_seconds: float = 0.0
     #: Usual mistakes in the given rate, or else in what is claimed, and the factor that mends each.
-    mistakes: dict[str, float] = field(
-        default_factory=lambda: {"recomputation is counted in the MFU": 1.0 / RECOMPUTED}
-    )
+    mistakes: dict[str, float] = field(default_factory=dict)
 
 
 def row_in(texts: Sequence[str]) -> dict[str, Any]:
@@ -180,6 +178,10 @@ def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | Ge
 def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     """Return the run of a row, whose columns are found by their names."""
     cells = {name: cell for name, cell in cells.items() if not is_missing(cell) and str(cell).strip()}
+    for column in [name for name in cells if meaning_of(name) == "sequence"]:
+        if (in_thousands := str(cells[column])[-1] in "kK") or canonical_of(column) is None:
+            # `4k` tokens are 4096.
+            cells["sequence"] = (1.024 if in_thousands else 1.0) * float(number_of(cells.pop(column)) or 0.0)
     # Of two columns of one meaning the first counts.
     named = {meaning_of(column) or column: cell for column, cell in reversed(cells.items())}
     numbers = {name: value for name, cell in named.items() if (value := number_of(cell)) is not None}
@@ -208,6 +210,10 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     nodes = nodes or float(np.ceil(count / (per_node or USUAL_DEVICES)))
     network, sequence = _network(named, numbers), numbers.get("sequence", 0.0)
     run = TrainingRun(device, dense_peak, count, nodes, network, claims, precision, sequence, recomputed, adapters)
+    # Some programs divide by the peak of an A100, whatever the device.
+    of_a100 = devices()["a100"].rates["16-bit"] / (dense_peak or 1.0)
+    mistakes = {"recomputation is counted in the MFU": 1.0 / RECOMPUTED, "it is of the peak of an A100": of_a100}
+    run = replace(run, mistakes=mistakes)
     return _with_rate(run, cells) if network.parameters else run
 
 
@@ -333,12 +339,13 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
     if run.precision == "fp32" and "fp32" not in run.device.rates:
         notes.append(f"the fp32 peak of {run.device.label} is not known: that of 16 bits is taken")
     convention = next(iter(utilisations), "")
-    if claim := next((share for how, share in run.claims.items() if how not in utilisations), 0.0):
+    if claimed := next((how for how in run.claims if how not in utilisations), ""):
+        claim = run.claims[claimed]
         nearest, share = min(utilisations.items(), key=lambda of: abs(of[1] / claim - 1.0))
         if abs(share / claim - 1.0) <= SAME:
             convention = nearest
         else:
-            notes.append(_mistake(run, utilisations, claim))
+            notes.append(_mistake(run, utilisations, claimed))
     if run.recomputed and not computed:
         notes.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
     value, place = utilisations.get(convention), None
@@ -385,8 +392,13 @@ def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tup
     return tuple(text for text, holds in causes.items() if holds)[:3], ()
 
 
-def _mistake(run: TrainingRun, utilisations: Mapping[str, float], claim: float) -> str:
-    """Return what is wrong with a stated figure that fits no convention: one usual mistake, or two, explain it."""
+def _mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed: str) -> str:
+    """Return what is wrong with a stated figure that fits no convention: one usual mistake, or two, explain it.
+
+    Where neither does, the figure may count what is not known of the network, such as its attention.
+    """
+    claim = run.claims[claimed]
+    figure = f"the {'printed' if claimed == PRINTED else 'stated'} {share_text(claim, decimals=int(claim < 0.1))}"
     peak = three_digits(run.device.sparse * run.dense_peak / 1e12)
     sparse = (f"is of the sparse peak ({peak} TFLOP/s): training uses the dense one", 1.0 / run.device.sparse)
     rate = run.device.rates["16-bit"]
@@ -396,9 +408,14 @@ def _mistake(run: TrainingRun, utilisations: Mapping[str, float], claim: float) 
     for mistakes in ([hardware], *combinations(usual, 1), *combinations(usual, 2)):
         factor = np.prod([factor for _, factor in mistakes])
         if factor != 1.0 and min(abs(value * factor / claim - 1.0) for value in utilisations.values()) <= SAME:
-            return f"the stated {share_text(claim)} {'; and it '.join(text for text, _ in mistakes)}"
-    shares = ", ".join(f"{share_text(value)} by {name}" for name, value in utilisations.items())
-    return f"the stated {share_text(claim)} fits no convention: {shares}"
+            return f"{figure} {'; and it '.join(text for text, _ in mistakes)}"
+    shares = ", ".join(f"{share_text(value, decimals=int(claim < 0.1))} by {n}" for n, value in utilisations.items())
+    ends = [utilisations.get(name, 0.0) * end for name, (_, *both) in conventions_of(run).items() for end in both]
+    known = {"seq=": run.sequence, "layers=": run.network.layers, "hidden=": run.network.hidden}
+    if not all(known.values()) and min(ends, default=1.0) < claim < max(ends, default=0.0):
+        lacking = ", ".join(setting for setting, value in known.items() if not value)
+        return f"{figure} is {shares}; attention may be the difference: add {lacking}"
+    return f"{figure} fits no convention: {shares}"
 
 
 def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
@@ -434,9 +451,9 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
     usual = {FULL: (full, half, high), **usual, "6·P + causal attention": (causal, low, high)}
     if network.embedding:
         usual[f"{FULL}, input embedding counted"] = plain + attention, half, high
-    if network.embedding and not network.is_mixture:
+    if not network.is_mixture:
         of_layers = 72.0 * shape * network.hidden + attention + output
-        usual["72·layers·hidden² + attention and output"] = of_layers, low, high
+        usual[f"72·layers·hidden² + attention{' and output' if output else ''}"] = of_layers, low, high
     return usual
 
 

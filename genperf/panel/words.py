@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 from genperf.errors import GenperfError, did_you_mean
@@ -19,12 +20,15 @@ from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, meant_by, p
 #: What a column of a run means beside the factors, and what of these and the factors is no number.
 RUN_WORDS = section("one_run")
 NAMES = ("device", "network", "precision", "recomputation", "adapters", "collective")
-#: `8xh100`, `2x8xA100`, `2 nodes of 8 x a100`, `8 NVIDIA H100 PCIe`, `1 x RTX 4090`; `h100x8`, `h100:8`.
+#: `8xh100`, `2x8xA100`, `2 nodes of 8 x a100`, `8 NVIDIA H100 PCIe`, `1 x RTX 4090`, `16 TPU v4`; `h100x8`, `h100:8`.
 _MACHINE = re.compile(
-    r"(?i)(?:([1-9]\d*)(?: ?[x×*] ?| nodes? (?:of |with |[x×*] ?)?))??([1-9]\d*)( ?[x×*] ?| ?(?={0}[a-wyz]\S*\d))"
-    r"({0}(?:[a-z]|[2-5]0[6-9]0)[\w+-]*(?: (?:sxm\d?|pcie|nvl|hbm\d\w?|\d+ ?gi?b)(?!\S))*)(?!\S)"
-    r"|({0}[a-z][\w+-]*?)( ?[x×*:] ?)([1-9]\d*)(?!\S)".format("(?:(?:nvidia|amd|geforce|rtx|tesla|instinct) )*")
+    r"(?i)(?:([1-9]\d*)(?: ?[x×*] ?| nodes? (?:of |with |[x×*] ?)?))??([1-9]\d*)"
+    r"( ?[x×*] ?| ?(?={0}(?:[a-wyz]\S*\d|{1}\d)))"
+    r"({0}(?:[a-z]|[2-5]0[6-9]0|{1}\d)[\w+-]*(?: (?:sxm\d?|pcie|nvl|ada|hbm\d\w?|\d+ ?gi?b)(?!\w))*)(?=:?(?:\s|$))"
+    r"|({0}[a-z][\w+-]*?)( ?[x×*:] ?)([1-9]\d*)(?!\S)".format(rf"(?:{any_of('headers.maker')} )*", r"(?<=[a-z]{3} )")
 )
+#: A slice of TPUs, `v5p-128` or `TPU v6e-256`: its number is of cores, two a chip, or of chips where these have one.
+_SLICE = re.compile(r"(?i)(?:tpu[ -]?)?(v[34]|v5p|v[56]e|v5lite(?:pod)?)-(\d+)(?!\S)")
 #: Parts of a question: `batch 64` before no noun, `64 gpus`, or a word; and what stands between them.
 _SETTING = re.compile(
     r"(?i)([a-z_][\w-]*)[ =:]+(\d[\d,.]*[km]?)(?!\S| [a-z][\w-]*(?![\w-]| \d))"
@@ -35,23 +39,34 @@ _JOINING = re.compile(rf"(?i)[,;?]+(?!\d)|(?<!\S){any_of('headers.joining')}(?!\
 _MFU = any_of("one_run.mfu")
 _N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _EACH = r"(?:(?: ?/ ?| per )[a-z]+)*"
+#: `tok/s/H100`, `TFLOP/s per A100 GPU`.
+_EACH_DEVICE = re.compile(rf"(?i)(?: ?/ ?| per )([a-z][\w-]*)(?: {any_of('headers.device')})?")
 _UNIT = rf"[a-z][\w.-]*{_EACH}"
 #: What words say of a run, each with its column and its cell, in the order in which they are looked for. `1700ms` are
 #: no million seconds, `2Mtok` two million tokens; of `global batch size of 64` the most words that have a meaning.
 _PHRASES = [
     (re.compile(rf"(?i)(?<!\S)(?:{words})(?!\S)"), column, cell)
     for words, column, cell in (
-        (rf"(?:{_MFU}(?: of|:)? )?({_N} ?%|0?\.\d+(?= ?{_MFU}))(?: ?{_MFU})?", "mfu", r"\1"),
+        (rf"{_MFU}(?: of|:)? ({_N} ?%)", "mfu", r"\1"),
+        (rf"({_N} ?%|0?\.\d+(?= ?{_MFU}))(?: ?{_MFU})?", "mfu", r"\1"),
         (rf"({_N}) ?tflops?{_EACH}", "tflops", r"\1"),
         (rf"({_N}) ?pflops?{_EACH}", "tflops", r"\1e3"),
         (rf"({_N} ?(?-i:[kMGT]?(?:bit|[bB]))(?:/s|ps))", "busbw", r"\1"),
+        (rf"({_N} ?(?-i:[BT])) tokens(?! ?/| per)", "tokens", r"\1"),
+        (rf"[x×*] ?({_N}k?) tokens", "seq", r"\1"),
+        (rf"({_N}[kKM]?) (?:\w+[ -])?\w+[ -]hours?", "devicehours", r"\1"),
+        *((rf"({_N}) ?(?:{unit}|{unit[0]}|{unit}s)", f"{unit}s", r"\1") for unit in ("hour", "day")),
         *((words, "collective", name) for name, (words,) in section("collectives").items()),
         *((any_of(f"one_run.{name}"), name, r"\g<0>") for name in ("adapters", "recomputation")),
-        (rf"{any_of(*map('precisions.{}'.format, section('precisions')))}(?:[^a-z0-9\s]\S*)?", "precision", r"\g<0>"),
+        (rf"{any_of(*map('precisions.{}'.format, section('precisions')))}(?:[^a-z0-9_\s]\S*)?", "precision", r"\g<0>"),
         (rf"({_N}(?:(?-i:[kKMB])|[mb](?![a-z]))?) ?({_UNIT})", r"\2", r"\1"),
         (r"([a-z_][\w./-]*)=(\S*)", r"\1", r"\2"),
-        *((rf"((?:[a-z_]\w* ){{{n}}}[a-z_][\w/]*)(?::| of)? ({_N}[kMB]?)", r"\1", r"\2") for n in (3, 2, 1, 0)),
-        (rf"{any_of('one_run.training')}|\d+ ?gi?b", "", ""),
+        *(
+            (rf"((?:[a-z_]\w* ){{{n}}}[a-z_][\w/]*(?: ?\([a-z/]+\))?)(?::| of)? ({_N}[kMB]?)", r"\1", r"\2")
+            for n in (3, 2, 1, 0)
+        ),
+        # What else a log prints by its name is no rate.
+        (rf"{any_of('one_run.training', 'headers.joining')}|\d+ ?gi?b|[a-z][\w./()]*: ?{_N}\S*|[|:]", "", ""),
     )
 ]
 #: A number that may be a rate: 76800, 76.8k, 76800/s, the 76 of 76 800; the 3.1 of a network's name is none, nor 124M.
@@ -63,6 +78,9 @@ def machine_in(text: str) -> tuple[dict[str, Any], str]:
 
     Of `2x8xh100 7B` the machine is {"device": "h100", "devices": 16.0, "nodes": 2.0}; without nodes it has two entries.
     """
+    if tpus := _SLICE.match(text):
+        cores = 1.0 if "e" in tpus[1].lower() else 2.0
+        text = f"{float(tpus[2]) / cores:g}xtpu-{tpus[1]}{text[tpus.end() :]}"
     match = _MACHINE.match(text)
     if match is None:
         return {}, text
@@ -114,16 +132,22 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     number, a collective of one device, and nodes times so few devices that these may be those of all nodes.
     """
     text = " ".join(re.sub(r",(?!\S)", " ", " ".join(words)).split())
+    # `~2 trillion` is 2T, and `(51% of peak)` words as others are.
+    text = re.sub(r"(?i)(?<=\d) ?([mbt])r?illion", lambda number: number[1].upper(), text)
+    text = re.sub(r"[~≈]|\((?!\d[\d.]*%\))(?=\d)([^()]*)\)", r"\1", text)
     row, rest = machine_in(text)
     if not row:
-        # A device without its count is one; a word alone may be a file that is not there.
-        row, rest = machine_in(f"1x{text}")
-        if not rest or device_in(row.get("device", "")) is None:
+        row, rest = _machine_within(text)
+        if not row:
             return {}
+    if canonical_of(rest.split(maxsplit=1)[0] if rest.strip() else "") == "workers":
+        rest = rest.split(maxsplit=1)[1]  # Of `8 H100 GPUs`.
     # Nodes that a later word names, `8xh100 … nodes=2`, leave open whether the devices are those of one node.
     device, count, is_open = row["device"], row["devices"], "nodes" not in row
+    rest = _EACH_DEVICE.sub(lambda each: "/gpu" if device_in(each[1]) else each[0], rest)
     for pattern, column, cell in _PHRASES:
         rest = pattern.sub(partial(_taken, row, column, cell), rest)
+    row |= _rate_of_training(row)
     if bare := next(filter(_BARE.fullmatch, rest.split()), ""):
         what, number = "could be tokens or samples a second, of all devices or of each", bare.removesuffix("/s")
         raise GenperfError(f"'{bare}' {what}", hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
@@ -138,6 +162,34 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
         what = f"{count:g}x{device} on {nodes:g} nodes may be {count:g} devices or {nodes * count:g}"
         raise GenperfError(what, hint=hint)
     return row | ({"model": " ".join(rest.split())} if rest.strip() else {})
+
+
+def _machine_within(text: str) -> tuple[dict[str, Any], str]:
+    """Return the machine of a known device that follows other words, or has no count, and the rest; {} for none.
+
+    A word alone may be a file that is not there, and so may what stands before a machine.
+    """
+    starts = [0, *(blank.end() for blank in re.finditer(r"\s\(?", text))]
+    for count, start in product(("", "1x"), starts):
+        row, rest = machine_in(count + text[start:])
+        before = text[:start]
+        if before + rest and device_in(row.get("device", "")) is not None and not re.search(r"\.[a-z]|/", before):
+            return row, before + rest
+    return {}, text
+
+
+def _rate_of_training(row: dict[str, Any]) -> dict[str, float]:
+    """Return the tokens a second of a training in so many days, or hours of one device, which leave the row."""
+    of_unit = {"days": 86400.0, "hours": 3600.0, "devicehours": 3600.0}
+    seconds = {unit: of_unit[unit] * float(number_of(row.pop(unit)) or 0.0) for unit in of_unit if unit in row}
+    tokens = row.pop("tokens", None)
+    if tokens is None:
+        return {}
+    if not seconds:
+        hint = f"{tokens} tokens in 24 days, or in 184k GPU hours; --tokens {tokens} says how long they take"
+        raise GenperfError(f"{tokens} tokens stand without the time of their training", hint=hint)
+    unit, time = max(seconds.items())
+    return {"tok/s/gpu" if unit == "devicehours" else "tok/s": float(number_of(tokens) or 0.0) / time}
 
 
 def source_of_words(texts: Sequence[str]) -> Source | None:
@@ -170,20 +222,22 @@ def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) ->
         raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
     if match[0][0].isdigit():
         # `micro_batch 4 seq 4096`: behind a number stands its unit, or what it counts.
-        is_named = bool(header.counted) or meaning in COUNTED
+        is_named = bool(header.counted) or meaning in (*COUNTED, "parameters")
     else:
         is_named = bool(header.kind) or meaning not in (None, *NAMES)
     is_time = canonical_time(name) in ("s", "ms")
     # A column of letters is a name, and no template.
     if is_set or is_named or is_time or column.isalpha():
-        row[f"{canonical_time(name)}/step" if is_time else name] = value
+        # What is said first is of the run: `159 TFLOPS, 51 % of 312 TFLOPS`.
+        row.setdefault(f"{canonical_time(name)}/step" if is_time else name, value)
         return " "
     return match[0] if column else " "
 
 
 def meaning_of(column: str) -> str | None:
     """Return what a column or a setting of a run means."""
-    return next((of for of, words in RUN_WORDS.items() if plain_name(column) in words), canonical_of(column))
+    meant = next((of for of, words in RUN_WORDS.items() if plain_name(column) in words), canonical_of(column))
+    return meant or ("tflops" if header_of(column).counted.lower().rstrip("s") == "tflop" else None)
 
 
 def number_of(cell: Any) -> float | None:

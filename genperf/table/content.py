@@ -199,6 +199,8 @@ def _unreadable(path: str | Path, error: Exception) -> TableError:
     """Return the error for a file that cannot be read."""
     if isinstance(error, FileNotFoundError):
         hint = f"--at {path}" if "=" in str(path) else None
+        if hint is None and " " in str(path):
+            hint = "a run in words begins with its devices: 8xh100 7B 76800tok/s"
         with contextlib.suppress(OSError, RuntimeError):
             # The file of the same folder that may have been meant.
             hint = hint or did_you_mean(Path(path).name, os.listdir(os.path.expanduser(Path(path).parent)))

@@ -43,7 +43,10 @@ def test_a_file_of_nccl_tests_is_compared_with_its_link(shell: Shell) -> None:
         ("8xh100 all_reduce 470GB/s", "104 % of nvlink-4"),
         ("8xh100 all_reduce 200GB/s", "no peer access"),
         ("8xh100 all_reduce 1.27GB/s", "bus       1.27 GB/s: 0.28 % of nvlink-4"),
-        ("2x8xh100 all_reduce 40 GB/s --hint bandwidth=25Gbit/s", "⚠         more than the link carries: another link"),
+        (
+            "2x8xh100 all_reduce 40 GB/s --hint bandwidth=25Gbit/s",
+            "⚠         more than the link carries: a tree of two nodes",
+        ),
         # Published tests have faster links.
         ("2x8xh100 all_reduce 40GB/s --hint bandwidth=400Gbit/s", "80 % of 400Gbit/s"),
         ("8xh100 all_reduce 40GB/s 2 nodes", "may be 8 devices or 16"),

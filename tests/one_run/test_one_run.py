@@ -70,6 +70,24 @@ def used(text: str) -> Utilisation:
         ("8xh100 7B 1.706667 s/it global batch size of 64 seq 2048", 0.4075),
         ("8xh100 7B throughput 76800 tokens/s", 0.4075),
         ("8xh100 7B tokens/s: 76800", 0.4075),
+        # The devices may follow the network, and their name may hold a blank or be that of a slice.
+        ("7B on 8 H100 SXM: ~76.8k tok/s", 0.4075),
+        ("8xh100 7B 9600 tok/s/H100", 0.4075),
+        ("8 H100 GPUs, 7 billion params, 76,800 tok/s", 0.4075),
+        # 6 · 3.2e9 · 85632 / (16 · 275e12): the number of v4 is of cores.
+        ("TPU v4-32 3.2B 85,632 tokens/sec", 0.3737),
+        ("16 TPU v4 3.2B 85,632 tokens/sec", 0.3737),
+        ("v6e-8 7B 30% MFU", 0.3),
+        ("8 x Gaudi 2 7B 260 TFLOP/s/device", 0.6019),
+        ("6000 Ascend 910B 39B 112.8 TFLOP/s", 0.3),
+        # A line of a log: what is no rate is passed over.
+        ("4xh100 561M step 1/9 | loss: 10.37 | dt: 2108.35ms | tok/sec: 497,344 | lrm: 1.00", 0.423),
+        ("8xh100 8B lm loss: 1.5 | throughput per GPU (TFLOP/s/GPU): 403.2 | global batch size:  1024", 0.4075),
+        ("128 a100 175B 159 TFLOPS per A100 GPU (51% of peak 312 TFLOPS)", 0.5096),
+        # 6 · 6.74e9 · 2e12 / (184320 · 3600 · 312e12), and 6 · 3e9 · 11e12 / (384 · 24 · 86400 · 989.4e12)
+        ("A100 llama2-7b 184,320 GPU hours for 2T tokens", 0.3907),
+        ("384 H100s 3B 11 trillion tokens in 24 days", 0.2513),
+        ("8xh100 7B 37.5 samples/s context 2k", 0.4075),
     ],
 )
 def test_a_run_in_words_has_its_utilisation(words: str, value: float) -> None:
@@ -90,6 +108,12 @@ def test_what_is_stated_shows_its_convention() -> None:
         stated = used(f"8xh100 llama3-8b 50000tok/s seq=8192 bf16 {100 * operations / peak:.2f}%")
         assert (stated.mfu_convention, stated.mfu) == (name, pytest.approx(operations / peak, rel=0.005))
     assert used("8xh100 7B lora 50000tok/s").mfu_convention == "4·P: adapters only"
+    of_layers = used("48xh100 7B 6.6s/step gbs=384 seq=8k layers=32 hidden=4096 51.8%").mfu_convention
+    assert of_layers == "72·layers·hidden² + attention"
+    # Where attention is not known it may be the difference.
+    assert used("16xtpu-v4 3.2B 85632tok/s 41%").notes == (
+        "the stated 41 % is 37 % by 6·P; attention may be the difference: add seq=, layers=, hidden=",
+    )
 
 
 def test_a_share_of_another_peak_is_named() -> None:
@@ -145,6 +169,8 @@ def test_a_row_is_read_by_its_headers() -> None:
             "1. the rate is of all devices, and not of each (then 37 %); 2. another precision or device",
         ),
         # 300 % is no 3 %.
+        ("8xh100 7B 76800tok/s 1T tokens", "--tokens 1T says how long they take"),
+        ("1xh100 gpt2-124m 104%", "1. it is of the peak of an A100 (then 33 %)"),
         ("8xh100 7B 300%", "an MFU cannot be 300 % of the peak of 8 x H100"),
         ("8xh100 7B 1,000%", "an MFU cannot be 10 times the peak of 8 x H100"),
         # Steps of each device are no rate of the network, and what is lacking is asked for.
@@ -176,7 +202,9 @@ def test_a_percentage_is_a_share_whatever_its_size() -> None:
     ]
 
 
-@pytest.mark.parametrize("words", ["0xh100 7B 9600tok/s", "h100", "h100.csv 7B", "runs 7B", "foo:8 7B"])
+@pytest.mark.parametrize(
+    "words", ["0xh100 7B 9600tok/s", "h100", "h100.csv 7B", "runs 7B", "foo:8 7B", "runs.csv 64 h100s"]
+)
 def test_what_names_no_machine_is_none(words: str) -> None:
     assert not row_of_words(words.split())
 
