@@ -48,6 +48,7 @@ ROLES = {
     "threads run a program beside a size of any name": (SIZES, {"extrinsic": "threads", "intrinsic": "n"}),
     "a name within that of the repeats is a setting": (REPEATED, {"intrinsic": "n"}),
     "lines of a log are repeats": (LINES, {"repeat": "iteration"}),
+    "percentiles are measured, and no devices": ({"gpus": NUMBERS, "p50": [31, 32, 34, 37]}, {"quantity": "p50"}),
     "a step of a fraction is a time": ({"gpus": NUMBERS, "step": [0.21, 0.22, 0.24, 0.25]}, {"time": "step"}),
     "a fraction of an epoch is none": (
         {**STEP, "epoch": [0.01, 0.02, 0.03, 0.04]},
