@@ -21,6 +21,8 @@ OWN = {
     *("throughput", "total", "machines", "repeat", "status", "result", "source", "failed", "notes", "aggregate"),
     *("efficiency", "cluster", "series", "nan", "<na>", "model", "summary", "path", "metrics", "seed", "not", "max"),
     *("fits", "at", "limit", "sd", "rows"),
+    # Symbols of equations.
+    *("w", "x"),
 }
 SPELLED = {word for name in SECTIONS for listed in section(name).values() for word in listed} - CALLED - OWN
 #: Where a list of such words names something else than columns: levels of a factor, units, an outside format.
