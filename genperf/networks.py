@@ -52,9 +52,10 @@ def network_named(name: str) -> TrainedNetwork:
     >>> network_named("Llama 3.1 8B").name, network_named("my-net 30B-A3B").active, network_named("mixtral-8x7b").active
     ('Llama 3 8B', 3000000000.0, 12900000000.0)
     """
-    # Small letters with hyphens between the words.
-    plain = re.sub(r"[\s_/,()]+", "-", name.strip().lower()).strip("-")
-    published = [network for pattern, network in networks().items() if re.fullmatch(pattern, plain)]
+    # Small letters with hyphens between the words, also without the owner before a slash.
+    plain, alone = (re.sub(r"[\s_/,()]+", "-", of.lower()).strip("-") for of in (name, name.rpartition("/")[2]))
+    networks_by_pattern = networks().items()
+    published = [n for spelled in (plain, alone) for p, n in networks_by_pattern if re.fullmatch(p, spelled)]
     if published:
         return published[0]
     size = _SIZE.search(plain)

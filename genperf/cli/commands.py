@@ -59,7 +59,12 @@ def command_named(name: str) -> click.Command:
 
 def names_a_source(word: str) -> bool:
     """Tell whether a first word that is no command is what `ask` answers from: a file, a pattern, a run, a machine."""
-    return word == "-" or (bool(set(word) & set("./\\*?:0123456789")) and word[0] != "-") or Path(word).exists()
+    if word == "-" or (set(word) & set("./\\*?:0123456789") and word[0] != "-") or Path(word).exists():
+        return True
+    # Only here: help and completion need no words.
+    from genperf.vocabulary import words_of
+
+    return word.lower() in words_of("headers.maker")
 
 
 DEFAULT = "genperf.toml"

@@ -22,13 +22,18 @@ RUN_WORDS = section("one_run")
 NAMES = ("device", "network", "precision", "recomputation", "adapters", "collective")
 #: `8xh100`, `2x8xA100`, `2 nodes of 8 x a100`, `8 NVIDIA H100 PCIe`, `1 x RTX 4090`, `16 TPU v4`; `h100x8`, `h100:8`.
 _MACHINE = re.compile(
-    r"(?i)(?:([1-9]\d*)(?: ?[x×*] ?| nodes? (?:of |with |[x×*] ?)?))??([1-9]\d*)"
+    r"(?i)({0}(?:[a-z]|9\d\d[a-z])[\w+-]*?)( ?[x×*:] ?)([1-9]\d*)(?!\S)"
+    r"|(?:([1-9]\d*)(?: ?[x×*] ?| nodes? (?:of |with |[x×*] ?)?))??([1-9]\d*)"
     r"( ?[x×*] ?| ?(?={0}(?:[a-wyz]\S*\d|{1}\d)))"
-    r"({0}(?:[a-z]|[2-5]0[6-9]0|{1}\d)[\w+-]*(?: (?:sxm\d?|pcie|nvl|ada|hbm\d\w?|\d+ ?gi?b)(?!\w))*)(?=:?(?:\s|$))"
-    r"|({0}[a-z][\w+-]*?)( ?[x×*:] ?)([1-9]\d*)(?!\S)".format(rf"(?:{any_of('headers.maker')} )*", r"(?<=[a-z]{3} )")
+    r"({0}(?:[a-z]|[2-5]0[6-9]0|9\d\d[a-z]|{1}\d)[\w+-]*"
+    r"(?: (?:sxm\d?|pcie|nvl|ada|hbm\d\w?|\d+ ?gi?b)(?!\w))*)(?=:?(?:\s|$))".format(
+        rf"(?:{any_of('headers.maker')} )*", r"(?<=[a-z]{3} )"
+    )
 )
 #: A slice of TPUs, `v5p-128` or `TPU v6e-256`: its number is of cores, two a chip, or of chips where these have one.
 _SLICE = re.compile(r"(?i)(?:tpu[ -]?)?(v[34]|v5p|v[56]e|v5lite(?:pod)?)-(\d+)(?!\S)")
+#: What devices are called behind their name, `8 H100 GPUs`.
+_NOUN = re.compile(rf"(?i)^ {any_of('headers.device')}s?(?![\w=:-]| \d+(?!\S))")
 #: Parts of a question: `batch 64` before no noun, `64 gpus`, or a word; and what stands between them.
 _SETTING = re.compile(
     r"(?i)([a-z_][\w-]*)[ =:]+(\d[\d,.]*[km]?)(?!\S| [a-z][\w-]*(?![\w-]| \d))"
@@ -84,15 +89,15 @@ def machine_in(text: str) -> tuple[dict[str, Any], str]:
     match = _MACHINE.match(text)
     if match is None:
         return {}, text
-    # `2x8xh100` has the first four groups, `h100x8` the last three; the others are None.
-    nodes, count, sign, device, device_before, sign_behind, count_behind = match.groups()
+    # `h100x8` has the first three groups, `2x8xh100` the last four; the others are None.
+    device_before, sign_behind, count_behind, nodes, count, sign, device = match.groups()
     # `8 h100` and `h100:8` are machines where the device is known; `8 resnet50` is none, and `8xresnet50` is.
     has_times_sign = sign.strip() != "" if device else sign_behind in ("x", "×", "*")
     device = device or device_before
     if not has_times_sign and device_in(device) is None:
         return {}, text
     machine = {"device": device, "devices": float(count or count_behind) * float(nodes or 1.0)}
-    return machine | ({"nodes": float(nodes)} if nodes else {}), text[match.end() :]
+    return machine | ({"nodes": float(nodes)} if nodes else {}), _NOUN.sub("", text[match.end() :])
 
 
 def number_with_noun(text: str) -> dict[str, str]:
@@ -140,8 +145,6 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
         row, rest = _machine_within(text)
         if not row:
             return {}
-    if canonical_of(rest.split(maxsplit=1)[0] if rest.strip() else "") == "workers":
-        rest = rest.split(maxsplit=1)[1]  # Of `8 H100 GPUs`.
     # Nodes that a later word names, `8xh100 … nodes=2`, leave open whether the devices are those of one node.
     device, count, is_open = row["device"], row["devices"], "nodes" not in row
     rest = _EACH_DEVICE.sub(lambda each: "/gpu" if device_in(each[1]) else each[0], rest)
@@ -161,7 +164,7 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
         hint = " or ".join(f"{nodes:g}x{held:g}x{device}" for held in (count, max(count // nodes, 1.0)))
         what = f"{count:g}x{device} on {nodes:g} nodes may be {count:g} devices or {nodes * count:g}"
         raise GenperfError(what, hint=hint)
-    return row | ({"model": " ".join(rest.split())} if rest.strip() else {})
+    return row | ({"model": name} if (name := " ".join(rest.replace(":", " ").split())) else {})
 
 
 def _machine_within(text: str) -> tuple[dict[str, Any], str]:
@@ -173,7 +176,7 @@ def _machine_within(text: str) -> tuple[dict[str, Any], str]:
     for count, start in product(("", "1x"), starts):
         row, rest = machine_in(count + text[start:])
         before = text[:start]
-        if before + rest and device_in(row.get("device", "")) is not None and not re.search(r"\.[a-z]|/", before):
+        if before + rest and device_in(row.get("device", "")) is not None and not re.search(r"\.[a-z]+(?!\S)", before):
             return row, before + rest
     return {}, text
 

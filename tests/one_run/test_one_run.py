@@ -87,7 +87,10 @@ def used(text: str) -> Utilisation:
         # 6 · 6.74e9 · 2e12 / (184320 · 3600 · 312e12), and 6 · 3e9 · 11e12 / (384 · 24 · 86400 · 989.4e12)
         ("A100 llama2-7b 184,320 GPU hours for 2T tokens", 0.3907),
         ("384 H100s 3B 11 trillion tokens in 24 days", 0.2513),
+        ("512 A100 80GB GPUs, 15.5B, 1T tokens, 24 days", 0.2808),
         ("8xh100 7B 37.5 samples/s context 2k", 0.4075),
+        ("meta-llama/Llama-3.1-8B on 8xh100 9600 tok/s/GPU", 0.4675),
+        ("910B3 x8 7B 3900 tokens/s/npu", 0.4356),
     ],
 )
 def test_a_run_in_words_has_its_utilisation(words: str, value: float) -> None:
