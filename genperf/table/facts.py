@@ -85,7 +85,7 @@ _END = r"(?![\w:]|\.\d|-\d|/\d)"
 #: `key: 0.25 s`, `key=8`, `key ..... 16 2.7/s`, `key: 16 (2.7 per sec.)`, also in quotes, as a dictionary prints it.
 _PAIR = re.compile(
     rf"""(?<![\w.\-/])(?P<quote>["']?)(?P<key>{_KEY})(?P=quote)(?!(?<= \d):\d\d:)\s*(?:[:=]|\.{{3,}})"""
-    rf"\s*(?P<cite>[\"']?)(?P<value>{_CLOCK}|{_DIGITS}|nan|inf){_MULTIPLE}\s?(?:(?P<unit>{_UNIT})(?!\s?=|-\w))?(?P=cite){_END}"
+    rf"\s*(?P<cite>[\"']?)(?P<value>{_CLOCK}|{_DIGITS}|nan|inf){_MULTIPLE}\s?(?:(?P<unit>{_UNIT})(?!\s?=|-\w))?(?P=cite)(?!\w|:\S|\.\d|-\d|/\d)"
     rf"(?: *\(?(?P<rate>{_DIGITS})(?:/| per )s(?:ec(?:ond)?)?(?!\w))?"
 )
 #: `--nodes 4`, `-np 2`.
@@ -617,8 +617,8 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
     method, `Strategy: fsdp`. In a text of `only_tests` their lines are those of the runs.
     """
     runs = [Run()]
-    # `rank: 0`: what begins at zero numbers devices, and counts none.
-    from_zero = {match["key"] for match in _FROM_ZERO.finditer(text)}
+    # `rank: 0`: what begins at zero numbers devices, and counts none; but a serial run may have `Threads: 0`.
+    from_zero = {match["key"] for match in _FROM_ZERO.finditer(text) if canonical_of(match["key"]) != "threads"}
     numbered = {
         k for k in from_zero if meant_by(k) in _COUNTED_IN_RUNS or plain_name(k) in words_of("headers.number_of_one")
     }

@@ -88,6 +88,7 @@ from genperf.table.text import (
     counts_vary,
     cut_table,
     keyed_lines,
+    named_numbers,
     plain_table,
     read_delimited,
     read_records,
@@ -436,7 +437,14 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     refuse_other_text(text, name)
     if delimiter is not None:
         return read_delimited(text, name, delimiter)
-    return read_records(text, name) or _table_or_log(text, name)
+    source = attempted(lambda: read_records(text, name) or _table_or_log(text, name))
+    is_unclear = isinstance(source, GenperfError) or len(source) < 2 or "column1" in source.cells
+    if is_unclear and (named := named_numbers(text)) is not None:
+        wide = read_delimited(named, name, "\t")
+        source = source if melted(wide, ()) is wide else wide
+    if isinstance(source, GenperfError):
+        raise source
+    return source
 
 
 def _not_delimited(text: str, name: str) -> Source | None:
@@ -672,7 +680,8 @@ def _without_idle(source: Source, named: Collection[str]) -> Source:
         if name not in named and cells.dtype.kind not in "iufb":
             nameless = position == 0 and (name == "column 1" or re.fullmatch(r"(Unnamed: ?)?[\W\d]*", name))
             from_zero_or_one = [[*map(str, range(start, start + len(cells)))] for start in (0, 1)]
-            if not any(map(label, cells)) or (nameless and labels(cells).tolist() in from_zero_or_one):
+            numbers = [text.lstrip("0") or "0" for text in labels(cells).tolist()]
+            if not any(map(label, cells)) or (nameless and numbers in from_zero_or_one):
                 idle.append(name)
     return replace(source, idle=tuple(idle)) if len(source) and len(idle) < len(source.cells) else source
 
@@ -735,7 +744,15 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
     stated = _unit_of_caption(source) if source.caption else {}
     stated |= _unit_of_rows(source, stating) if stating else {}
+    stated |= _units_apart(source) if "column1" in source.cells else {}
     return replace(source, read=read, units={**stated, **source.units, **units_in_cells}, steps=tuple(steps))
+
+
+def _units_apart(source: Source) -> dict[str, str]:
+    """Return the units of time in columns of their own, behind those that they are of, where no column has a name."""
+    texts = [(name, {*labels(cells)}) for name, cells in source.cells.items()]
+    behind = ((name, " ".join(cells)) for (name, _), (_, cells) in itertools.pairwise(texts) if len(cells) == 1)
+    return {name: unit for name, text in behind if (unit := canonical_time(text)) is not None}
 
 
 def _unit_of_caption(source: Source) -> dict[str, str]:

@@ -557,6 +557,27 @@ def titled_numbers(text: str) -> str | None:
     return "\n".join(map("\t".join, (header, *rows)))
 
 
+#: `T(8) = 12.5 s`, `8 ranks -> 12.5`.
+_NAMED_NUMBER = re.compile(
+    r"(?P<name>[^:=>→]*[^\W\d_][^:=>→]*|\w+ ?= ?\d+) ?(?:[:=]|[-=]>|→)\s+(?P<value>\S+(?: [^\W\d]\S*)?)"
+)
+
+
+def named_numbers(text: str) -> str | None:
+    r"""Return lines of a number each, behind names that differ by a count alone, as a header and its row between tabs.
+
+    >>> named_numbers("T(1) = 9.5 s\nT(2) = 5.1 s\nT(4) = 2.9 s"), named_numbers("gpus: 8\ntime: 9.5 s\nbatch: 4")
+    ('T(1)\tT(2)\tT(4)\n9.5 s\t5.1 s\t2.9 s', None)
+    """
+    lines = [_NAMED_NUMBER.fullmatch(line.strip()) for line in text[:HEAD_BYTES].splitlines() if line.strip()]
+    rows = [(match["name"].strip(), match["value"]) for match in lines if match is not None]
+    if len(lines) < 3 or len(rows) < len(lines) or len({name for name, _ in rows}) < len(rows):
+        return None
+    numbers_steps = any(word in words_of("log.step") for word in re.findall(r"[^\W\d_]+", rows[0][0].lower()))
+    named = all(alike(rows[0][:1], [name]) and parts_of(value) is not None for name, value in rows)
+    return "\n".join(map("\t".join, zip(*rows, strict=True))) if named and not numbers_steps else None
+
+
 def keyed_lines(text: str) -> str | None:
     r"""Return lines of a name with several numbers as columns between tabs, those of a count first; None of others.
 
@@ -839,8 +860,8 @@ def _drawn(text: str) -> Iterator[Record]:
             )
 
 
-#: Behind the number that begins a line: `8: 1.5 s`.
-_COLON = re.compile(r"^(\d+):(?=\s)")
+#: Behind the number that begins a line: `8: 1.5 s`, `8) 1.5 s`.
+_COLON = re.compile(r"^(\d+)[:)](?=\s)")
 #: The blanks between a name and its unit.
 _APART_UNIT = re.compile(rf"(?<=[^\W\d_])\s+(?=[\[(](?:{'|'.join(TIME_WORDS)})[\])](?:\s|$))")
 

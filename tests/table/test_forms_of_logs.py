@@ -348,6 +348,10 @@ FILES: Mapping[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], d
          for n, m, count in ((1, 1, ""), (2, 2, "World Size: 4\n"), (3, 4, "World Size: 8\n"))},
         {"World Size": [2, 4, 8]}, {}, 0,
     ),
+    "a unit has a column of its own": (
+        {"runs.txt": "".join(f"Time taken using {n} process(es) is {t} s\n" for n, t in ((1, 9), (2, 5), (4, 3)))},
+        {}, {"processes": "4"}, 3,
+    ),
     "a letter behind a time is of minutes": ({"runs.csv": "GPUs,Time\n1,7m\n2,14m\n4,18m\n"}, {}, {"GPUs": "4"}, 18),
     "what is used of the devices counts none": (
         {"runs.csv": "测试项,每Epoch用时（秒）,利用率,占用率\nDP,984,60%,99.8%\nDDP,239,99.5%,99.8%\napex,231,89%,61%"},
