@@ -226,8 +226,8 @@ def test_the_kind_of_training_is_no_part_of_the_name(word: str) -> None:
 
 
 def test_a_name_means_a_published_network_or_a_size() -> None:
-    names = ("Llama 3.1 8B", "7B", "mixtral-8x7b", "30B-A3B")
-    assert [network_named(name).active for name in names] == [8.03e9, 7e9, 12.9e9, 3e9]
+    names = ("Llama 3.1 8B", "LLaMA V2 7B", "7B", "mixtral-8x7b", "30B-A3B")
+    assert [network_named(name).active for name in names] == [8.03e9, 6.74e9, 7e9, 12.9e9, 3e9]
     assert network_named("ResNet50").sample == "images"
 
 
