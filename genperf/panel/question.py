@@ -227,10 +227,11 @@ def _meant(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
         (holding, text), measured = _cell_with(legend, text), _measured_with(legend, text)
         column = holding or column
     is_level = meant_by(name) in LEVELS
-    if column is None and (name == SCALE or (is_level and _NAMELESS.fullmatch(plain_name(legend.scale)))):
+    counts = is_level or meant_by(name) == "threads"
+    if column is None and (name == SCALE or (counts and _NAMELESS.fullmatch(plain_name(legend.scale)))):
         # A scale whose name says nothing counts what the question does.
         column = legend.scale or name
-    elif column is None and len(nameless := legend.nameless) > 1 and (is_level or meant_by(name) == "threads"):
+    elif column is None and len(nameless := legend.nameless) > 1 and counts:
         # Of several columns without names the last was measured, and that of the smallest numbers counts.
         column = min(nameless[:-1], key=lambda n: legend.columns[n].ends[:1])
     elif column is None and (is_level or is_a_part(name, legend.columns)):

@@ -693,7 +693,7 @@ def _scale_of(
         # A letter counts what the question does by another name, `processes=4` of `N` and `P`, or else the only setting
         # without a name of the field that the question leaves open.
         unnamed = [n for n in varying if columns[n].canonical is None and columns[n].lowest > 0.0]
-        is_absent = any(meant_by(key) in LEVELS and column_named(key, columns) is None for key in at)
+        is_absent = any(meant_by(k) in (*LEVELS, "threads") and column_named(k, columns) is None for k in at)
         open_settings = [n for n in unnamed if is_absent and n not in requested_varying]
         letters = [n for n in open_settings if len(open_settings) == 1 or noun_of(n) == "workers"]
         # What may count it without a name of the field is the only setting.

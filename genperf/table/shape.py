@@ -288,7 +288,7 @@ def _names_quantities(units: Mapping[str, str]) -> bool:
         parts_of(text) is None and bool(header_of(text).kind or is_relative(text) or plain_name(text) in _PHASES)
         for text in units
     ]
-    several_units = len({*units.values()} - {""}) > 1
+    several_units = len({*units.values()}) > 1
     named = [header or (several_units and unit != "") for header, unit in zip(headers, units.values(), strict=True)]
     return any(headers) and 2 * sum(named) > len(named) > 1
 

@@ -228,6 +228,7 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         csv_of("size,w1,w2,w4", ((s, s / 9, s / 17, s / 30) for s in (500, 900))),
         ("workers=8", "size=900"), ("at size=900, w=8",), (),
     ),
+    "threads": (csv_of("T,time", ((n, 9 / n**0.9) for n in COUNTS)), ("threads=16",), ("at T=16",), ()),
     # A process of each device: these are counted.
     "process": (
         csv_of("mpi_ranks,gpus,s", ((n, n, 48 / n + 1) for n in COUNTS)),
