@@ -85,7 +85,7 @@ _END = r"(?![\w:]|\.\d|-\d|/\d)"
 #: `key: 0.25 s`, `key=8`, `key ..... 16 2.7/s`, `key: 16 (2.7 per sec.)`, also in quotes, as a dictionary prints it.
 _PAIR = re.compile(
     rf"""(?<![\w.\-/])(?P<quote>["']?)(?P<key>{_KEY})(?P=quote)(?!(?<= \d):\d\d:)\s*(?:[:=]|\.{{3,}})"""
-    rf"\s*(?P<cite>[\"']?)(?P<value>{_CLOCK}|{_DIGITS}|nan|inf){_MULTIPLE}\s?(?:(?P<unit>{_UNIT})(?!\s?=|-\w))?(?P=cite)(?!\w|:\S|\.\d|-\d|/\d)"
+    rf"\s*(?P<cite>[\"']?)(?P<value>{_CLOCK}|{_DIGITS}|nan|inf){_MULTIPLE}\s?(?:(?P<unit>{_UNIT})(?!\s?=|-\w|:|\w))?(?P=cite)(?!\w|:\S|\.\d|-\d|/\d)"
     rf"(?: *\(?(?P<rate>{_DIGITS})(?:/| per )s(?:ec(?:ond)?)?(?!\w))?"
 )
 #: `--nodes 4`, `-np 2`.
@@ -377,8 +377,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     [('Speed', 326.36, 'samples/sec'), ('accuracy', 0.76, '')]
     >>> list(facts_of("{'loss': 3.2, 'tokens_per_second': 17975}")), list(facts_of("Time  0.26 ( 0.31)"))
     ([('loss', 3.2, ''), ('tokens_per_second', 17975.0, '')], [('Time', 0.26, '')])
-    >>> list(facts_of("INFO step 10 loss 3.2 step_time 0.42 s"))
-    [('step', 10.0, ''), ('step_time', 0.42, 's')]
+    >>> list(facts_of("INFO step 10 loss 3.2 step_time 0.42 s")), list(facts_of("global_step: 10 img_per_sec: 513"))
+    ([('step', 10.0, ''), ('step_time', 0.42, 's')], [('global_step', 10.0, ''), ('img_per_sec', 513.0, '')])
     >>> list(facts_of("Loop time of 61.5 on 4 procs for 100 steps")), list(facts_of("3.12 seconds time elapsed"))
     ([('Loop time', 61.5, ''), ('procs', 4.0, '')], [('time elapsed', 3.12, 's')])
     >>> list(facts_of("Epoch 1/3 - 102.4s - loss: 2.1")), list(facts_of("step 10 took 95 ms"))
