@@ -307,8 +307,11 @@ class Machine(Struct, frozen=True, dict=True):
                 parts["nodes"] = np.ceil(devices / node_size - SAME)
             parts.pop("workers", None)
             return
+        # Where nothing that is given moves the devices, they stay on the nodes that hold them.
+        stays = devices is base["workers"] and "nodes" in base and "devices_per_node" not in given
         parts["workers"] = devices = np.asarray(devices, float)
-        if "nodes" not in given and ("nodes" in base or "nodes" in self.columns) and node_size is not None:
+        counts_nodes = ("nodes" in base or "nodes" in self.columns) and node_size is not None
+        if counts_nodes and "nodes" not in given and not stays:
             parts["nodes"] = np.maximum(self.fewest_nodes, np.ceil(devices / node_size - SAME))
         per_node = self.columns.get("devices_per_node")
         if per_node is not None and "devices_per_node" not in given and per_node.distinct > 1:
