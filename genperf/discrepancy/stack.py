@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 import numpy as np
 
-from genperf.arrays import Array, Columns, Mask
+from genperf.arrays import Array, Columns, Integers, Mask
 from genperf.discrepancy.product import NotNegative, Positive, Product
 from genperf.formula import evaluate, parse
 
@@ -38,6 +38,8 @@ class MeanProcess(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=T
     #: By how much an interval that rests on the noise widens, since few residuals show it: the sizes and the constants
     #: of the mean take the others.
     unsure: Positive = 1.0
+    #: The number of its form: parts of different forms are weighed by their weights alone, however sure each is.
+    form: int = 0
 
 
 class Beyond(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,7 +60,7 @@ class Beyond(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fields=True):
     """A pool of processes with the same anchors.
 
-        ln T = Σ_k a_k·(ln f_k + E[g_k]),   a_k(x) ∝ w_k(x)/sd_k(x)
+        ln T = Σ_k a_k·(ln f_k + E[g_k]),   a_k(x) ∝ w_k(x)/sd_k(x) among parts of one form
 
     The weights w go from those of held-out folds inside the range to those of look-backs over the first doubling
     beyond it, and so does the width.
@@ -201,15 +203,22 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         process, variance = (values[chosen] for values in self.forecast(columns))
         weights, width, _ = self.weights(columns)
         noise, unsure = (np.array([[getattr(self.parts[k], n) ** 2] for k in chosen]) for n in ("noise", "unsure"))
-        share, centre, away = pool(weights[chosen], curves[chosen] + process, np.sqrt(variance + noise))
+        forms = np.array([self.parts[k].form for k in chosen])
+        share, centre, away = pool(weights[chosen], curves[chosen] + process, np.sqrt(variance + noise), forms)
         scale = (width / NORMAL) ** 2
         more = np.maximum(scale, 1.0) * unsure - scale
         return centre, away, share, variance, noise, scale, np.where(more > LEAST_MORE * scale, more, 0.0)
 
 
-def pool(weights: Array, mean: Array, sd: Array) -> tuple[Array, Array, Array]:
-    """Return a_k ∝ w_k/sd_k, the centre Σ a_k·mean_k, and each mean's distance from it, of shape (parts, rows)."""
+def pool(weights: Array, mean: Array, sd: Array, forms: Integers) -> tuple[Array, Array, Array]:
+    """Return a_k, the centre Σ a_k·mean_k, and each mean's distance from it, of shape (parts, rows).
+
+    a_k ∝ w_k/sd_k of parts of one form; those of a form have its weight together.
+    """
     share = weights / sd
+    several = len(np.unique(forms)) > 1
+    for of_form in (forms == form for form in np.unique(forms) if several):
+        share[of_form] *= weights[of_form].sum(axis=0) / share[of_form].sum(axis=0)
     share = share / share.sum(axis=0)
     centre = np.sum(share * mean, axis=0)
     return share, centre, mean - centre

@@ -1,7 +1,7 @@
 """What a model is: an object that fits tables; and those of one form: families, the generic expression, formulas."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
@@ -268,7 +268,7 @@ class GenericModel(ExpressionModel):
         spread = max((fit.spread for fit in fits), key=lambda spread: spread.misfit)
         return structs.replace(fits[0], members=members, spread=spread)
 
-    def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:
+    def _structures(self, factors: Sequence[Factor], following: Collection[str]) -> list[Expression]:
         """Return the expressions of the requested structure over some factors, constants of `--fix` held."""
         wanted, candidates = self.options.structure, structures(factors)
         if wanted == "grown":

@@ -218,6 +218,19 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         return phase_columns([c for c in self.frame.columns if c not in roles])
 
     @cached_property
+    def sets_apart(self) -> dict[str, int]:
+        """Factor that varies → the number of its set: no row differs from the base in factors of two sets.
+
+        The base has the most frequent value of each factor. Whether the effects of two sets add up or multiply, such
+        rows do not tell.
+        """
+        columns = {f.name: self.columns[f.name] for f in varying_apart(self)}
+        numbered = (_number_sets(of) for of in (columns, _of_each(self.panel, columns)))
+        sets = max(numbered, key=lambda numbers: len({*numbers.values()}))
+        # A count that rises with another one is of its set.
+        return sets | {name: sets[leader] for name, leader in following_counts(self).items()}
+
+    @cached_property
     def configuration(self) -> Integers:
         """Equal where all factors and groups are; numbered by first appearance, shape (rows,)."""
         return number_rows(self.frame, [f.name for f in self.factors] + list(self.group))
@@ -477,11 +490,14 @@ def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> Integers:
     return number.astype(np.int64)
 
 
-def following_counts(table: Table) -> frozenset[str]:
-    """Name the extrinsic factors that rise with another one of as many levels or more, as nodes with devices."""
-    counts = [f for f in table.factors if f.role == "extrinsic" and f.distinct > 1]
-    pairs = itertools.combinations(sorted(counts, key=lambda f: -f.distinct), 2)
-    return frozenset(g.name for f, g in pairs if rises_with(table.columns[g.name], table.columns[f.name]))
+def following_counts(table: Table) -> dict[str, str]:
+    """Return each extrinsic factor that rises with another one of as many levels or more, and that: nodes → devices."""
+    counts = sorted((f for f in table.factors if f.role == "extrinsic" and f.distinct > 1), key=lambda f: -f.distinct)
+    followed: dict[str, str] = {}
+    for f, g in itertools.combinations(counts, 2):
+        if g.name not in followed and rises_with(table.columns[g.name], table.columns[f.name]):
+            followed[g.name] = f.name
+    return followed
 
 
 def varying_apart(table: Table) -> list[Factor]:
@@ -498,24 +514,46 @@ def design_notes(table: Table) -> list[Note]:
 
 
 def _no_joint_run(medians: Table) -> Iterator[str]:
-    """Say that a sum of effects cannot be told from their product, and which run would tell."""
-    if one_at_a_time(medians):
-        varying = varying_apart(medians)
-        numbers = [f for f in varying if f.numeric] or varying
-        both = " and ".join(f"{f.name}={f.upper:g}" if f.numeric else f"another {f.name}" for f in numbers[:2])
-        yield f"no run varies two factors together: effects that add up look like those that multiply; measure {both}"
+    """Say of which factors a sum of effects cannot be told from their product, and which run would tell."""
+    sets: dict[int, list[Factor]] = {}
+    for factor in varying_apart(medians):
+        sets.setdefault(medians.sets_apart[factor.name], []).append(factor)
+    if len(sets) > 1:
+        # Of each set its first number, or its first factor where it has none.
+        firsts = [next((f for f in factors if f.numeric), factors[0]) for factors in sets.values()]
+        firsts.sort(key=lambda f: not f.numeric)
+        both = " and ".join(f"{f.name}={f.upper:g}" if f.numeric else f"another {f.name}" for f in firsts[:2])
+        apart = " or ".join(f.name for f in next(iter(sets.values())))
+        what = "two factors together" if one_at_a_time(medians) else f"{apart} together with another factor"
+        yield f"no run varies {what}: effects that add up look like those that multiply; measure {both}"
 
 
 def one_at_a_time(medians: Table) -> bool:
-    """Tell whether no configuration differs from the base, the most frequent value of each factor, in two factors.
+    """Tell whether no configuration differs from the base of `Table.sets_apart` in two factors, of two or more."""
+    numbers = [medians.sets_apart[f.name] for f in varying_apart(medians)]
+    return len(numbers) > 1 and len({*numbers}) == len(numbers)
 
-    A sum of effects then fits like a product. Each of two factors or more differs somewhere.
-    """
-    columns = [np.asarray(medians.columns[f.name]).astype(str) for f in varying_apart(medians)]
-    if len(columns) < 2:
-        return False
-    differs = np.column_stack([column != pd.Series(column).mode()[0] for column in columns])
-    return bool(differs.any(axis=0).all() and differs.sum(axis=1).max() <= 1)
+
+def _number_sets(columns: Mapping[str, AnyArray]) -> dict[str, int]:
+    """Return the number of each column's set: two are of one where a row has neither's most frequent value."""
+    texts = [cells.astype(str) for cells in columns.values()]
+    differs = np.column_stack([cells != pd.Series(cells).mode()[0] for cells in texts] or [np.zeros(0)])
+    joined = (differs.T.astype(int) @ differs > 0) | np.eye(len(texts), dtype=bool)
+    for _ in texts:
+        # Sets of columns that are joined to a third.
+        joined = joined @ joined
+    return dict(zip(columns, joined.argmax(axis=1).tolist(), strict=True))
+
+
+def _of_each(panel: Panel, columns: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """Return the columns, with a device's batch and a node's devices in the place of those of all, where both vary."""
+    shared, parts = dict(columns), [panel.find("global_batch"), panel.workers, panel.nodes]
+    for of_all, count in itertools.pairwise(part.name if part is not None else "" for part in parts):
+        if of_all in columns and count in columns:
+            of_one = columns[of_all] / columns[count]
+            # What grows in proportion to the count varies with it.
+            shared[of_all] = columns[of_all] if len(np.unique(of_one)) == 1 else of_one
+    return shared
 
 
 def _once(medians: Table) -> Iterator[str]:

@@ -444,7 +444,7 @@ class Mean(Struct, frozen=True, eq=False):
 
 def means_of(table: Table) -> list[Mean]:
     """Return the means that a table's factors allow, the plainest first."""
-    apart = one_at_a_time(table)
+    apart = between_sets(table)
     total = _sum("sum", "a sum of products", table)
     server = _sum("server", "divided work" if apart else "a shared server", table)
     if apart and server is not None and not any("falls" in column.ways for column in server.columns):
@@ -495,7 +495,7 @@ def _sum(kind: str, label: str, table: Table) -> Mean | None:
     levels multiply the sum. Those of `terms`, whose counts have powers too, multiply each term: it has all columns once
     for all levels and once for each, and None is returned where these are too many.
     """
-    factors, apart = [f for f in table.numeric if f.distinct > 1 and f.lower >= 0.0], one_at_a_time(table)
+    factors, apart = [f for f in table.numeric if f.distinct > 1 and f.lower >= 0.0], between_sets(table)
     levels = tuple((f, level) for f in table.categorical if f.distinct > 1 for level in f.levels)
     choices, powers, place_of_power = [_choices(f, kind) for f in factors], list[tuple[str, Node]](), dict[str, int]()
     for functions, factor in zip(choices, factors, strict=True):
@@ -510,7 +510,8 @@ def _sum(kind: str, label: str, table: Table) -> Mean | None:
     products = list(islice(_products(choices), MOST_COLUMNS))
     if kind != "terms" and apart:
         # Other products of two factors would be a share of several forms; the process about a constant multiplies.
-        products = [chosen for chosen in products if _of_one_form(kind, [function.way for function in chosen])]
+        sets = {f.name: table.sets_apart[of.name] for of, some in zip(factors, choices, strict=True) for f in some}
+        products = [chosen for chosen in products if _of_one_form(kind, chosen, sets)]
     # What multiplies each copy of the products: nothing, or 1 where a row has the level.
     copies = [[], *([at_level(*level)] for level in levels)] if kind == "terms" else [[]]
     if len(products) < 2 or len(products) * len(copies) > MOST_COLUMNS:
@@ -538,12 +539,21 @@ def _sum(kind: str, label: str, table: Table) -> Mean | None:
     return replace(mean, complements=tuple(complements), powers=tuple(powers), growths=tuple(growths))
 
 
-def _of_one_form(kind: str, ways: Sequence[str]) -> bool:
-    """Tell whether a product is in a sum for runs of one factor at a time: single factors, or sizes over a count."""
-    if kind != "server":
-        return len(ways) <= 1
-    # What falls with the count is the work of the sizes, which it divides.
-    return "falls" in ways and "grows" not in ways if len(ways) > 1 else "falls" not in ways
+def _of_one_form(kind: str, functions: Sequence[FactorFunction], sets: Mapping[str, int]) -> bool:
+    """Tell whether a product is in a sum for runs that vary sets of factors apart: of one set, or sizes over a count.
+
+    `sets` has the number of each function's set. What falls with the count is the work of the sizes, which it divides.
+    """
+    ways = [function.way for function in functions]
+    if kind == "server" and "falls" in ways:
+        return len(ways) > 1 and "grows" not in ways
+    return len({sets[function.name] for function in functions}) <= 1
+
+
+def between_sets(table: Table) -> bool:
+    """Tell whether no row shows how the effects of some numbers join those of others, as a sum or as a product."""
+    sets_of_numbers = {table.sets_apart[f.name] for f in table.numeric if f.name in table.sets_apart}
+    return one_at_a_time(table) or len(sets_of_numbers) > 1
 
 
 def _power(powers: Array, places: int | Index) -> Array:

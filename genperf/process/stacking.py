@@ -60,6 +60,8 @@ class StackCandidate(Struct, frozen=True, eq=False):
     x: list[AnyArray]
     #: What the bank forecasts of the series of a table, as further rows.
     anchors: Anchors | None = None
+    #: The number of its form. Rows do not tell which form holds: effects multiply, or add up.
+    form: int = 0
 
     def residuals(self, rows: Index, constants: Coefficients, anchors: Anchors | None) -> tuple[float, Array, Array]:
         """Return the level, the mean of ln T − ln m at some rows, m being the mean of the process with these constants.
@@ -110,14 +112,20 @@ class HeldOut(Struct, frozen=True, eq=False):
     sd: Array
     #: Shape (held out,). Number of the fold or look-back.
     part: Index
+    #: Shape (members,). Number of the form of each: the rows do not tell which form holds.
+    forms: Index
 
     def kept(self, rows: Mask) -> HeldOut:
         """Return the predictions of some of the rows."""
         return replace(self, **{name: getattr(self, name)[rows] for name in ("rows", "y", "mean", "sd", "part")})
 
+    def of_members(self, members: Mask) -> HeldOut:
+        """Return the predictions of some of the members."""
+        return replace(self, mean=self.mean[:, members], sd=self.sd[:, members], forms=self.forms[members])
+
     def errors(self, weights: Array) -> tuple[Array, Array]:
         """Return by how much the pool is above ln T, and the pool's standard deviation, each of shape (held out,)."""
-        share, centre, away = pool(weights[:, None], self.mean.T, self.sd.T)
+        share, centre, away = pool(weights[:, None], self.mean.T, self.sd.T, self.forms)
         return centre - self.y, np.sqrt(np.sum(share * (self.sd.T**2 + away**2), axis=0))
 
     def width(self, weights: Array, quantile: float) -> float:
@@ -138,7 +146,8 @@ def predict_held_out(
         sds.append(np.column_stack([sd for _, sd in answers]))
     rows = np.concatenate([test for _, test in splits])
     split_rows = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
-    return HeldOut(rows, candidates[0].y[rows], np.vstack(means), np.vstack(sds), split_rows)
+    forms = np.array([candidate.form for candidate in candidates])
+    return HeldOut(rows, candidates[0].y[rows], np.vstack(means), np.vstack(sds), split_rows, forms)
 
 
 def weights_of(held_out: Sequence[HeldOut], part_weights: Sequence[float], prior: Array) -> Array:
@@ -156,7 +165,7 @@ def weights_of(held_out: Sequence[HeldOut], part_weights: Sequence[float], prior
     def loss(theta: Array) -> tuple[float, Array]:
         """Return the negative objective at θ = ln w, and its gradient."""
         logarithms = theta - np.logaddexp.reduce(theta)
-        share, centre, away = pool(np.exp(logarithms)[:, None], mean.T, sd.T)
+        share, centre, away = pool(np.exp(logarithms)[:, None], mean.T, sd.T, np.zeros(len(mean.T), int))
         spread = sd.T**2 + away**2
         q, error = np.sum(share * spread, axis=0), centre - y
         value = omega @ (0.5 * np.log(q) + 0.5 * (v + 1.0) * np.log1p(error**2 / (v * q)))
@@ -167,6 +176,15 @@ def weights_of(held_out: Sequence[HeldOut], part_weights: Sequence[float], prior
 
     theta, _ = descended(loss, np.log(prior / prior.sum()))
     return np.asarray(np.exp(theta - np.logaddexp.reduce(theta)))
+
+
+def stacked(held_out: Sequence[HeldOut], part_weights: Sequence[float], prior: Array) -> Array:
+    """Return the weights of all members: of each form by `weights_of` it, and of all forms the same in all."""
+    weights, forms = np.zeros(len(prior)), held_out[0].forms
+    for form in np.unique(forms):
+        of_form = forms == form
+        weights[of_form] = weights_of([part.of_members(of_form) for part in held_out], part_weights, prior[of_form])
+    return weights / len(np.unique(forms))
 
 
 def folds_of(count: int, rng: np.random.Generator) -> list[Split]:
@@ -246,7 +264,9 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
         # All look-backs count as the rows of one, and the rows of the folds together as much again.
         look_backs = len(np.unique(comparable.part))
         omega = [1.0 / look_backs, len(comparable.rows) / look_backs / len(fitted.folds.rows)]
-        weights = fitted.weights if fitted.apart else weights_of([comparable, fitted.folds], omega, fitted.pseudo)
+        weights = fitted.weights
+        if not fitted.apart:
+            weights = stacked([comparable, fitted.folds], omega, fitted.pseudo)
         prior_width = PSEUDO_LOOK_BACKS * max(fitted.width, LEAST_BEYOND)
         width = (len(cuts) * comparable.width(weights, BEYOND_QUANTILE) + prior_width) / (len(cuts) + PSEUDO_LOOK_BACKS)
         common, ordered_weights = common_error(back, weights, table), tuple(weights[fitted.order].tolist())

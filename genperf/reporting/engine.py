@@ -212,6 +212,7 @@ def _stack(stack: Stack | None, model: PageModel) -> dict[str, Any] | None:
                 "noises": encoded(process.noise**2 * process.factors),
                 "noise": process.noise,
                 "unsure": process.unsure,
+                "form": process.form,
                 "weight": process.weight,
             }
             for k, process in enumerate(stack.parts)

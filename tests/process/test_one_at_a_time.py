@@ -1,10 +1,14 @@
 """Runs of one factor at a time fit a sum of the effects as well as their product: both are members."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import genperf as gp
+from genperf.panel.configurations import each_doubled
+from genperf.panel.table import one_at_a_time
 
 LINES = {"batch": (8, 16, 32, 64, 128, 256), "layers": (2, 4, 8, 16, 32), "workers": (1, 2, 4, 8, 16)}
 CORNER = {"batch": 256, "layers": 32, "workers": 16}
@@ -57,3 +61,24 @@ def test_work_that_the_workers_divide_is_a_form() -> None:
     corner = {"batch": 64, "layers": 32, "workers": 16}
     (told,) = result.predict(corner).to_dict("records")
     assert told["lower"] < pd.DataFrame([corner]).eval(law).item() < told["upper"]
+
+
+@pytest.mark.parametrize("law", ["work + 0.03*nodes**0.6", "(work + 0.03)*nodes**0.6"])
+def test_a_grid_of_one_node_and_a_sweep_of_nodes_hold_a_sum_and_a_product(law: str) -> None:
+    cells = [*itertools.product((10, 20, 40), (32, 64, 128), [1]), *((20, 64, nodes) for nodes in (2, 4, 8))]
+    rows, law = pd.DataFrame(cells, columns=["layers", "batch", "nodes"]), law.replace("work", "layers*batch/64000")
+    rows["step_s"] = rows.eval(law) * np.exp(0.01 * np.random.default_rng(0).standard_normal(len(rows)))
+    result, corner = gp.fit(gp.read_table(rows), "auto", seed=0), {"layers": 40, "batch": 128, "nodes": 4}
+    (told,) = result.predict(corner).to_dict("records")
+    assert told["lower"] < pd.DataFrame([corner]).eval(law).item() < told["upper"]
+    assert "no run varies layers or batch together with another factor" in " ".join(map(str, result.notes))
+
+
+def test_devices_of_a_node_and_nodes_are_each_one_factor() -> None:
+    cells = [*((20, 64, 1, gpus) for gpus in (1, 2, 4, 8)), *((20, 64, nodes, 4 * nodes) for nodes in (2, 4, 8))]
+    rows = pd.DataFrame([*cells, (20, 16, 1, 4), (40, 64, 1, 4)], columns=["layers", "batch_per_gpu", "nodes", "gpus"])
+    table = gp.read_table(rows.assign(step_s=0.1 + 0.01 * rows.nodes))
+    assert one_at_a_time(table.medians())
+    # A larger batch is on the same nodes, also where these are fuller than usual.
+    here = {name: np.array([value]) for name, value in zip(rows, (20.0, 64.0, 4.0, 32.0), strict=True)}
+    assert [*each_doubled(table.panel, here)["batch_per_gpu"]] == ["batch_per_gpu"]

@@ -64,7 +64,7 @@ def test_weights_and_width_move_over_the_first_doubling() -> None:
 
 def held_out(mean: Array, sd: Array) -> HeldOut:
     rows = np.arange(len(mean))
-    return HeldOut(rows, np.zeros(len(mean)), mean, sd, np.zeros(len(mean), int))
+    return HeldOut(rows, np.zeros(len(mean)), mean, sd, np.zeros(len(mean), int), np.zeros(mean.shape[1], int))
 
 
 def test_weights_maximise_the_density_of_the_pool_at_held_out_rows() -> None:
@@ -99,7 +99,7 @@ def test_a_look_back_does_not_take_the_step_to_a_second_node_that_the_table_show
     cuts = list(cuts_of(values))
     rows = np.concatenate([test for _, test in cuts])
     part = np.concatenate([np.full(len(test), k) for k, (_, test) in enumerate(cuts)])
-    back = HeldOut(rows, np.zeros(len(rows)), np.zeros((len(rows), 1)), np.ones((len(rows), 1)), part)
+    back = HeldOut(rows, np.zeros(len(rows)), np.zeros((len(rows), 1)), np.ones((len(rows), 1)), part, np.zeros(1, int))
     assert set(values[within_measured_nodes(back, cuts, several).rows]) == {4.0}
     assert set(values[within_measured_nodes(back, cuts, np.zeros(32, bool)).rows]) == {4.0, 8.0}
     # From two nodes on the step is known.
@@ -129,7 +129,7 @@ def test_errors_that_levels_share_are_common_and_others_are_not() -> None:
     table = gp.read_table(frame.assign(s=1.0), time="s", extrinsic="n", categorical="net")
     rows, zero = np.arange(20, 80), np.zeros((60, 1))
     for errors, low, high in ((RNG.normal(0.0, 1.0, 60), 0.0, 0.3), (np.repeat([1.0, -0.5, 2.0], 20), 0.9, 1.0)):
-        back = HeldOut(rows, errors, zero, zero + 1.0, np.zeros(60, int))
+        back = HeldOut(rows, errors, zero, zero + 1.0, np.zeros(60, int), np.zeros(zero.shape[1], int))
         assert low <= common_error(back, np.ones(1), table) <= high
 
 

@@ -200,7 +200,10 @@ class Stack {
   pooled(curves, x, places) {
     const [weights, width] = this.weights(x);
     const forecasts = this.parts.map((part) => this.forecast(part, x));
-    const share = places.map((k) => weights[k] / Math.sqrt(forecasts[k][1] + this.parts[k].noise ** 2));
+    const sure = places.map((k) => weights[k] / Math.sqrt(forecasts[k][1] + this.parts[k].noise ** 2));
+    // Parts of one form share its weight by how sure each is.
+    const ofForm = (k, each) => places.reduce((all, j, i) => all + (this.parts[j].form === this.parts[k].form ? each(j, i) : 0), 0);
+    const share = places.map((k, i) => sure[i] * ofForm(k, (j) => weights[j]) / ofForm(k, (_, i) => sure[i]));
     const whole = share.reduce((a, b) => a + b);
     const mean = places.map((k) => curves[k] + forecasts[k][0]);
     const centre = mean.reduce((sum, m, i) => sum + (share[i] / whole) * m, 0);
