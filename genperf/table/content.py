@@ -144,10 +144,12 @@ def _bounded(data: bytes | str, name: str, most: int) -> bytes:
 
 def refuse_other_text(text: str, name: str) -> None:
     """Refuse a text of a known kind that is no table."""
+    start = text[:HEAD_BYTES]
     if WEB_PAGE.match(text):
+        if start.lstrip().startswith("<?xml") and "<html" not in start.lower():
+            raise TableError("is XML, which is not read", hint="export it as CSV or JSON", where=name)
         what = "is a web page without a table"
         raise TableError(what, hint="download the file itself, or copy its table", where=name)
-    start = text[:HEAD_BYTES]
     if re.match(r'\s*\{\s*"program": ?"genperf"', start):
         hint = "ask, predict, explain, report, suggest, compare and optimize take it"
         raise TableError("is a model, not a table of runs", hint=hint, where=name)

@@ -67,6 +67,7 @@ TABLES: dict[str, str | bytes] = {
     "settings.json": '{"workers": [1, 2, 4], "seconds": {"first": [9, 5, 3, 2]}}',
     "deep.json": '{"a":' * 100_000 + "1" + "}" * 100_000,
     "page.html": "<!DOCTYPE html><html><body></body></html>",
+    "runs.xml": "<?xml version='1.0'?><runs><run gpus='1' seconds='2.5'/></runs>",
     # Shapes.
     "empty.csv": "",
     "blank.csv": "\n \n\n",

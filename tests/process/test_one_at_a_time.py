@@ -79,6 +79,5 @@ def test_devices_of_a_node_and_nodes_are_each_one_factor() -> None:
     rows = pd.DataFrame([*cells, (20, 16, 1, 4), (40, 64, 1, 4)], columns=["layers", "batch_per_gpu", "nodes", "gpus"])
     table = gp.read_table(rows.assign(step_s=0.1 + 0.01 * rows.nodes))
     assert one_at_a_time(table.medians())
-    # A larger batch is on the same nodes, also where these are fuller than usual.
-    here = {name: np.array([value]) for name, value in zip(rows, (20.0, 64.0, 4.0, 32.0), strict=True)}
-    assert [*each_doubled(table.panel, here)["batch_per_gpu"]] == ["batch_per_gpu"]
+    fuller = {name: np.array([value]) for name, value in zip(rows, (20.0, 64.0, 4.0, 32.0), strict=True)}
+    assert [*each_doubled(table.panel, fuller)["batch_per_gpu"]] == ["batch_per_gpu"]
