@@ -60,8 +60,8 @@ LEAST_NOISE = 1e-4
 #: two runs that are slower by three times the noise are found in 95 %.
 EACH, MOST_EACH = 1.0 / 16.0, 0.5
 #: Shapes of gamma distributions that noise may have, the first of which is normal, and ln of the odds of any other
-#: before a run is known. With the first alone runs that straggle raise 5 to 27 % of false alarms, with equal odds of
-#: all normal noise raises 0.3 %.
+#: before a run is known. Explored: with the first alone runs that straggle raise 5 to 27 % of false alarms, with equal
+#: odds of all normal noise raises 0.3 %.
 SHAPES, UNUSUAL = (1e4, 6.0, 2.0, 0.7), -3.0
 #: Probabilities between which a normal deviation is known.
 PROBABILITIES = (1e-300, 1.0 - 1e-15)

@@ -510,7 +510,8 @@ def _sum(kind: str, label: str, table: Table) -> Mean | None:
     products = list(islice(_products(choices), MOST_COLUMNS))
     if kind != "terms" and apart:
         # Other products of two factors would be a share of several forms; the process about a constant multiplies.
-        sets = {f.name: table.sets_apart[of.name] for of, some in zip(factors, choices, strict=True) for f in some}
+        functions_of = zip((table.sets_apart[factor.name] for factor in factors), choices, strict=True)
+        sets = {function.name: number for number, functions in functions_of for function in functions}
         products = [chosen for chosen in products if _of_one_form(kind, chosen, sets)]
     # What multiplies each copy of the products: nothing, or 1 where a row has the level.
     copies = [[], *([at_level(*level)] for level in levels)] if kind == "terms" else [[]]

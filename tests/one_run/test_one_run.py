@@ -171,9 +171,9 @@ def test_a_row_is_read_by_its_headers() -> None:
             "8xh100 resnet50 120000img/s/gpu",
             "1. the rate is of all devices, and not of each (then 37 %); 2. another precision or device",
         ),
-        # 300 % is no 3 %.
         ("8xh100 7B 76800tok/s 1T tokens", "--tokens 1T says how long they take"),
         ("1xh100 gpt2-124m 104%", "1. it is of the peak of an A100 (then 33 %)"),
+        # 300 % is no 3 %.
         ("8xh100 7B 300%", "an MFU cannot be 300 % of the peak of 8 x H100"),
         ("8xh100 7B 1,000%", "an MFU cannot be 10 times the peak of 8 x H100"),
         # Steps of each device are no rate of the network, and what is lacking is asked for.
