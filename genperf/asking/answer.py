@@ -29,7 +29,7 @@ from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, bare, header_of, in_multiples, time_called
 from genperf.vocabulary.names import is_efficiency, is_relative, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, verdict_line
-from genperf.words.growth import cost_unit, doubted_efficiency, plan_sentence
+from genperf.words.growth import cost_unit, doubted_efficiency, plan_line, plan_sentence
 from genperf.words.numbers import (
     MILLIONS,
     count_text,
@@ -533,6 +533,8 @@ def _closing(answer: Answer, width: int) -> Iterator[Text]:
     if plan is not None and (plan.best is None or plan.breaks):
         # The rows do not show that a limit is broken.
         yield from (Text(line, style=f"bold {COLORS[BLIND]}") for line in wrap(plan_sentence(plan), width))
+    elif plan is not None and (kept := plan_line(plan)):
+        yield from (Text(line) for line in wrap(f"{MEASURED} {kept}", width))
     if answer.measured:
         yield Text(f"{MEASURED} {answer.measured.rstrip('.')}")
     if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):

@@ -51,7 +51,7 @@ from genperf.normal.series import among_published, series_of, trains_networks
 from genperf.panel.configurations import left_open, part_given
 from genperf.panel.machine import PLACES, SPLITS, Growth
 from genperf.panel.panel import Panel, StepWork, several_nodes
-from genperf.panel.quantities import paid_for, price_of, quantities_of, training_of
+from genperf.panel.quantities import paid_by_runs, paid_for, price_of, quantities_of, training_of
 from genperf.panel.read import Recognised
 from genperf.panel.reading import Reading, column_named
 from genperf.peaks import devices
@@ -101,6 +101,7 @@ class Question(Struct, frozen=True):
         """Return the question about the model of a group, whose batch is that of its steps."""
         return replace(
             self,
+            price=self.price or paid_by_runs(result.panel, group),
             sample=result.schema.target.samples,
             steps=self.work is not None or result.schema.of_steps,
             constants={**result.panel.within(group).constants, **self.constants},
@@ -392,7 +393,7 @@ def kept_by_plan(panel: Panel, at: Mapping[str, Any]) -> tuple[dict[str, Any], G
 
     Splits that settle no count leave it open. A batch of all that is named stays, and with one of a device it grows.
     """
-    meant = {name: part_given(panel, name) for name in at}
+    meant = {name: part_given(panel, panel.meant(name)) for name in at}
     named = {name: at[name] for name, part in meant.items() if part in PLACES}
     is_open = {meant[name] for name in named} <= {*SPLITS} and "workers" not in panel.machine.settled(meant.values())
     of_device: Growth | None = "weak" if "batch" in meant.values() else None

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -54,13 +54,11 @@ from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import (
-    LEVELS,
     canonical_of,
     counts_devices,
     is_efficiency,
     is_relative,
     meant_by,
-    words_in,
 )
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import BLIND, trust_text
@@ -79,8 +77,6 @@ TABLE_NOTES = (
 FIT_NOTES = ("hint", "hint_contradicted", "outlier", "mixture")
 
 # Which series of a table answer a question, and how many answers there are.
-#: Relative difference up to which the prices of runs are the same.
-SAME_PRICE = 0.01
 #: Levels that a message lists, and other series whose answers are shown.
 SERIES_MAX_LEVELS = 6
 #: Rows times quantities of a table of several factors that are fitted: a hundred take two seconds.
@@ -312,9 +308,11 @@ def ask_recognised(
         answer = _measured(opened, reading)
         return replace(answer, notes=(*notes_of_question, *answer.notes))
     reading, resolved = opened.reading, _resolved(opened)
-    of_series = _SeriesAnswers(opened, reading, _series(reading, resolved), question or Question(), seed)
-    priced, notes = of_series.priced()
-    answer = priced.answered(resolved)
+    series, question, notes = _series(reading, resolved), question or Question(), list[str]()
+    if question.price is None and (price := opened.legend.price_of(series.levels)) is not None:
+        question = replace(question, price=price_of(price.text, question.per or price.per))
+        notes = [f"the price is {price.text} by '{opened.legend.price_column}'; --price sets it"]
+    answer = _SeriesAnswers(opened, reading, series, question, seed).answered(resolved)
     if header_of(wanted or "").kind == "time" and reading.columns[reading.quantities[0]].kind == "rate":
         # The time of a step is wanted, and a rate was measured.
         answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
@@ -512,7 +510,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             others=tuple(line for line in in_others if line is not None),
             read_back=_read_back(source, table),
             measured=sentence,
-            left_out=tuple(column for column in reading.left_out if column not in answers),
+            left_out=tuple(
+                column for column in reading.left_out if column not in {*answers, self.opened.legend.price_column}
+            ),
             source=source.name,
             runs=int(self.series.rows.sum()),
         )
@@ -669,28 +669,6 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         """The counts of the scale in the series; ones where nothing is scaled."""
         rows, scale = self.series.rows, self.reading.scale
         return np.ones(int(rows.sum())) if scale is None else self.reading.columns[scale].values[rows]
-
-    def priced(self) -> tuple[Self, list[str]]:
-        """Return the answers at the price that a column of money per hour gives, with a note; as they are without one.
-
-        A price that is the same in each run is that of one node, where nodes are counted and its header names no
-        devices, and else of one of the scale. One in proportion to the count is the price of all.
-        """
-        hourly = [column for column in self.reading.with_role("ratio") if MONEY in column.reasons and column.kind]
-        if not hourly or self.question.price is not None or hourly[0].kind != "rate":
-            return self, []
-        column, paid = hourly[0], hourly[0].values[self.series.rows]
-        of_one = next((p for p in (paid, paid / self._counts) if np.ptp(p) <= SAME_PRICE * np.max(p)), None)
-        several_counts = meant_by(self.reading.scale or "") in LEVELS and len(np.unique(self._counts)) > 1
-        if not several_counts or of_one is None:
-            return self, []
-        sign = re.search(r"[$€£¥]", f"{column.name} {self.opened.source.units.get(column.name, '')}")
-        price = f"{float(np.median(of_one)):.6g}{sign[0] if sign else ''}/{column.header.unit}"
-        of_nodes = of_one is paid and DEVICE_WORDS.isdisjoint(words_in(column.name))
-        nodes = next((c.name for c in self.reading.with_role("setting") if c.canonical == "nodes"), None)
-        per = self.question.per or (nodes if of_nodes else None)
-        note = f"the price of one of the {per or self.reading.scale} is {price} by '{column.name}'; --price sets it"
-        return replace(self, question=replace(self.question, price=price_of(price, per))), [note]
 
     def fitted(self, name: str) -> tuple[FitResult, Table]:
         """Fit the model that answers for one quantity, with the table that it was fitted to."""

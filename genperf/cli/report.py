@@ -77,6 +77,8 @@ def report(
     MODEL is a file of genperf fit. A TABLE (with --time or --quantity and roles, as for fit) is fitted first, and the
     model compared with baselines on what is held out. The page is one file: it needs no network and no server.
     """
+    from msgspec.structs import replace
+
     from genperf.cli.options import capacities, configuration, one_group, read, refuse_roles, single
     from genperf.fitting import fit
     from genperf.reporting import View, held_out, page, proposal_page
@@ -105,11 +107,13 @@ def report(
         fitted, table, checked = with_scaling(load_model(source), roles["scaling"]), None, None
     fitted, wanted = configuration(target, "--at (--target)", fitted)
     single(wanted)
-    if only or (proposal and fitted.group and len(models_of(fitted, wanted)[0]) == 1):
-        _, fitted = one_group(fitted, only, source, wanted, "--only")
     # A page cannot contain a byte that is no text.
     heading = None if title is None else title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    view = View(wanted, along, title=heading, **{**about, "capacity": capacities(about["capacity"], fitted)})
+    view = View(wanted, along, title=heading, **about)
+    if only or (proposal and fitted.group and len(models_of(fitted, wanted)[0]) == 1):
+        key, of_group = one_group(fitted, only, source, wanted, "--only")
+        view, fitted = view.priced([(dict(zip(fitted.group, key, strict=True)), of_group)]), of_group
+    view = replace(view, capacity=capacities(about["capacity"], fitted))
     with progress(out.quiet):
         if proposal:
             text = proposal_page(fitted, view, kind, efficiency)

@@ -29,6 +29,17 @@ class NamedColumn(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     ends: tuple[float, ...] = ()
 
 
+class RunPrice(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What runs cost, by a column of money per hour."""
+
+    #: As a user gives it: `3.06$/h`.
+    text: str
+    #: The column that counts what is paid for; the workers where None.
+    per: str | None = None
+    #: The levels of the group columns of these runs; none where all runs have one price.
+    levels: dict[str, str] = {}
+
+
 #: Column in no role → cell → what it says under factors and groups: the same names by another header.
 Synonyms = Mapping[str, dict[str, dict[str, str]]]
 
@@ -53,6 +64,9 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     synonyms: dict[str, dict[str, dict[str, str]]] = {}
     #: The title above the table.
     title: str = ""
+    #: The column of the prices, and the prices of the groups.
+    price_column: str = ""
+    prices: tuple[RunPrice, ...] = ()
 
     @cached_property
     def of_names(self) -> frozenset[str]:
@@ -65,6 +79,10 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         """The columns of numbers that have no header: `column1`."""
         numeric = [n for n, column in self.columns.items() if column.numeric and column.distinct > 1]
         return tuple(n for n in numeric if re.fullmatch(r"column\d+", n))
+
+    def price_of(self, group: Mapping[str, str]) -> RunPrice | None:
+        """Return the price of the runs of a group, by its levels; None where no column has it."""
+        return next((price for price in self.prices if price.levels.items() <= group.items()), None)
 
     def cells_of_name(self, column: str, name: str) -> dict[str, str]:
         """Return what a name in a column of names says, {"pipe": "8"} of `pipe-8`; {} where it holds no such names."""

@@ -192,6 +192,12 @@ def paid_for(panel: Panel, per: str | None, price: Paid | None = None) -> tuple[
     return column, node
 
 
+def paid_by_runs(panel: Panel, group: Mapping[str, str] | None = None) -> Paid | None:
+    """Return the price that a column of the table has for the runs of a group; None where none has one."""
+    price = None if panel.legend is None else panel.legend.price_of(group or {})
+    return None if price is None else price_of(price.text, price.per)
+
+
 def training_of(tokens: object, peak: object = None) -> Training:
     """Read the tokens of a training and the peak of a device, as people write them: `300B`, `a100`."""
     count = None if tokens is None else amount(str(tokens))

@@ -404,6 +404,7 @@ def page(
         groups_meant, _ = models_of(what, view.target or {})
         question_group = tuple(most_measured_group(groups_meant)[0].values())
         what = replace(what, results={tuple(group.values()): result for group, result in groups_meant})
+    view = view.priced(models_of(what, {})[0])
     result, groups = what.first, _groups(what, view, workers, question_group)
     data = {**_question_of_page(result, view), "groups": groups, "groupColumns": list(what.group)}
     data["validation"] = _validation_of_page(validation)

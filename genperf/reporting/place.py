@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,7 @@ from genperf.errors import GenperfError, counted
 from genperf.estimate.options import QUICK_DRAWS
 from genperf.facts import ENDS, Expectation, Facts, Interval, Planned
 from genperf.panel.configurations import NEXT_DOUBLING, forecast_at, left_open
-from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE, beside, paid_for, quantities_of
+from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE, beside, paid_by_runs, paid_for, quantities_of
 from genperf.prediction import Query, Schema, read_query
 from genperf.prediction.schema import checked_values, roles_of
 from genperf.result import FitResult, answering
@@ -142,8 +142,8 @@ class View(Struct, frozen=True, dict=True):
     interval: float = 0.9
     #: Made of the table's name where omitted.
     title: str | None = None
-    #: The price of one worker, or of what `per` counts (a column, or a formula over the factors): `2/h`. The page then
-    #: begins with it, and shows costs.
+    #: The price of one worker, or of what `per` counts (a column, or a formula over the factors): `2/h`; where omitted
+    #: that which the table has for all runs. The page then begins with it, and shows costs.
     price: str | None = None
     per: str | None = None
     #: The work in all, in the unit of the throughput or of the batch: `300B`; done within `5d`, for so much money at
@@ -162,9 +162,16 @@ class View(Struct, frozen=True, dict=True):
         names = ("price", "per", "samples", "deadline", "budget", "tokens")
         return replace(question_of(**{name: getattr(self, name) for name in names}), interval=self.interval)
 
+    def priced(self, models: Iterable[tuple[Mapping[str, str], FitResult]]) -> Self:
+        """Return the view at the price that the table has for all runs of some groups, unless one is given."""
+        prices = {None if self.price is not None else paid_by_runs(result.panel, group) for group, result in models}
+        paid = prices.pop() if len(prices) == 1 else None
+        return self if paid is None else replace(self, price=paid.text, per=self.per or paid.per)
+
     def about(self, result: FitResult, group: Mapping[str, str]) -> Question:
-        """Return the question about the model of a group, with the hints that it was fitted with."""
-        return replace(self.question, hints=hints_of(result)).about(result, group)
+        """Return the question about the model of a group, at the price of the page and with the hints of its fit."""
+        question = replace(self.question, hints=hints_of(result)).about(result, group)
+        return replace(question, price=self.question.price)
 
 
 class Place(Struct, frozen=True, eq=False, dict=True):

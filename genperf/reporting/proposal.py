@@ -28,6 +28,7 @@ from genperf.reporting.place import (
     with_ends,
 )
 from genperf.result import FitResult, GroupedResult
+from genperf.search.problem import models_of
 from genperf.words.numbers import capitalised, count_text, join_values, range_text, three_digits, whole_percent
 
 FORMATS = ("html", "tex", "csv")
@@ -48,8 +49,9 @@ def proposal_page(
         raise GenperfError("a proposal is about one group", hint=f"--only {','.join(next(iter(what.results)))}")
     if not 0.0 < least < 1.0:
         raise GenperfError(f"an efficiency lies between 0 and 1, not {least:g}", hint="--efficiency 0.75")
-    (key, result), *_ = what.results.items()
-    question = view.about(result, dict(zip(what.group, key, strict=True)))
+    ((group, result),), _ = models_of(what, {})
+    view = view.priced([(group, result)])
+    question = view.about(result, group)
     place = place_of(result, question, view.target, view.along, whole=False)
     if place.scaling is None:
         raise GenperfError(f"no proposal: {place.why_not}")

@@ -23,7 +23,7 @@ from genperf.models.network import BANDWIDTH, HINTS
 from genperf.panel import Table
 from genperf.panel.configurations import kept_beside, left_open
 from genperf.panel.panel import StepWork, Target
-from genperf.panel.quantities import ONE, QUANTITIES, REPORTED, beside, paid_for, quantities_of
+from genperf.panel.quantities import ONE, QUANTITIES, REPORTED, beside, paid_by_runs, paid_for, quantities_of
 from genperf.peaks import link_rate
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
@@ -244,15 +244,17 @@ class _Outcome(Struct, frozen=True, eq=False):
     step: StepWork
     #: Which alternatives may fail.
     notes: list[str]
+    price: Paid | None
 
     @property
     def samples(self) -> Array | None:
         """The samples that the work of a step is in proportion to; None where they are not known."""
         return None if self.step.proportional is None else values_of(self.step.proportional, self.columns)
 
-    def cost(self, price: Paid | None) -> Array | None:
+    @property
+    def cost(self) -> Array | None:
         """Return what the seconds of a step are multiplied by to be the cost of a million samples; None if unknown."""
-        panel, work = self.result.panel, self.step.proportional or self.step.total
+        panel, price, work = self.result.panel, self.price, self.step.proportional or self.step.total
         if work is None or not self.result.schema.target.is_time or (price is None and panel.counted_node is None):
             return None
         # Where all steps do the same work, which nothing tells, it is the cost of one.
@@ -270,8 +272,9 @@ def _together(outcomes: Sequence[_Outcome], question: _Question) -> tuple[pd.Dat
     """
     quantity, ln_values = outcomes[0].result.schema.target, np.hstack([outcome.drawn for outcome in outcomes])
     table = pd.concat([outcome.table for outcome in outcomes], ignore_index=True)
-    if question.of_changes or question.price is not None:
-        cost = _joined([outcome.cost(question.price) for outcome in outcomes])
+    priced = {outcome.price is not None for outcome in outcomes}
+    if priced == {True} or (question.of_changes and priced == {False}):
+        cost = _joined([outcome.cost for outcome in outcomes])
         if cost is not None:
             cheapest = winners(ln_values + np.log(cost)).mean(axis=0)
             table = table.assign(cost=table[quantity.name] * cost, cheapest=cheapest)
@@ -361,10 +364,11 @@ def _outcome(
     texts = [fits_text(probability) for probability in predicted.pop("fits").tolist()]
     notes = [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
     ends = [predicted[end].to_numpy(float) for end in (target, "lower", "upper")]
-    quantities = beside(panel, columns, ends, question.training, question.price)
+    price = question.price or paid_by_runs(panel, group)
+    quantities = beside(panel, columns, ends, question.training, price)
     table = pd.concat([names, predicted.assign(**quantities)], axis=1)
     drawn = curves_of(result, columns, exact=True).joint_draws(JOINT_DRAWS, seed) + ln_network_ratio
-    return _Outcome(result, columns, table, drawn, panel.work_of_step(question.work), notes)
+    return _Outcome(result, columns, table, drawn, panel.work_of_step(question.work), notes, price)
 
 
 def _on_network(predicted: pd.DataFrame, name: str, is_other: Mask, ln_ratio: Array, interval: float) -> pd.DataFrame:
@@ -454,7 +458,7 @@ def _cost_sentence(
     outcomes: Sequence[_Outcome], ranked: pd.DataFrame, names: tuple[str, ...], question: _Question
 ) -> str:
     """Return which alternative does the work for the least cost, and the price."""
-    result, price = outcomes[0].result, question.price
+    result, price = outcomes[0].result, outcomes[0].price
     paid = paid_for(result.panel, None, price)[0]
     unit = f"{singular(paid)}-hours" if price is None else price.currency
     work_paid = with_article(result.schema.panel.timed)
@@ -469,7 +473,10 @@ def _cost_sentence(
     if len(unchanged_costs) == 1 and name != UNCHANGED:
         sentence += f", in place of {three_digits(unchanged_costs.iloc[0])}"
     sentence += f" (the cheapest with a probability of {100 * cheapest['cheapest']:.0f} %)."
-    return sentence if price is None else f"{sentence} The price is {price_text(price.text, paid)}."
+    if price is None:
+        return sentence
+    is_of_all = {outcome.price for outcome in outcomes} == {price}
+    return f"{sentence} The price is {price_text(price.text, paid) if is_of_all else 'that of each in the table'}."
 
 
 #: The terms of a series that arise between nodes.

@@ -15,7 +15,7 @@ from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
 from genperf.formula import names_in, quote_name
 from genperf.panel.panel import Target
-from genperf.panel.quantities import REPORTED_BESIDE, paid_for
+from genperf.panel.quantities import REPORTED_BESIDE, paid_by_runs, paid_for
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import model_names
 from genperf.result import FitResult, GroupedResult, answering
@@ -342,7 +342,8 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
     front = pd.concat(fronts, ignore_index=True) if fronts else pd.DataFrame()
     if len(fronts) > 1:
         front = front.iloc[_along(_front_places(front, target.name))].reset_index(drop=True)
-    per, excluded = _per(search.result, task.job), pd.concat([_excluded(s.search, s.evaluation) for s in solved])
+    price_notes = _price_notes([solution.search for solution in solved])
+    per, excluded = _per(search.result, search.job), pd.concat([_excluded(s.search, s.evaluation) for s in solved])
     return Optimum(
         minimize=search.aim,
         interval=task.interval,
@@ -353,11 +354,11 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
         front=front,
         excluded=excluded.groupby("constraint", sort=False, as_index=False)[["excludes", "alone"]].sum(),
         quantity=target,
-        notes=(*dict.fromkeys(note for solution in solved for note in solution.notes), *notes),
+        notes=(*dict.fromkeys(note for solution in solved for note in solution.notes), *price_notes, *notes),
         maximized=goal.maximize is not None,
         regret=regret,
         # Without a price the seconds of all that is counted: gpu-seconds.
-        spent="" if task.job.priced else f"{singular(per) if per.isidentifier() else 'machine'}-seconds",
+        spent="" if search.job.priced else f"{singular(per) if per.isidentifier() else 'machine'}-seconds",
     )
 
 
@@ -421,13 +422,15 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     columns = model_names(task.over, result.schema)
     axes = read_grid({columns[name]: values for name, values in task.over.items()})
     result = answering(result, axes)
-    schema, goal, minimize = result.schema, task.goal, task.minimize
-    _check_limits(schema.target, goal, task.job)
+    schema, goal, minimize, job = result.schema, task.goal, task.minimize, task.job
+    if not job.priced and schema.target.is_time and (paid := paid_by_runs(result.panel, group)) is not None:
+        job = replace(job, price=paid.per_second, price_text=paid.text, per=job.per or paid.per)
+    _check_limits(schema.target, goal, job)
     constraints = [in_model_names(text, schema) for text in task.where]
     constraints += capacity_constraints(goal.capacity, schema, result.further)
     constraints += [] if goal.budget is None else [f"cost <= {goal.budget!r}"]
-    formulas = {name: text for name, text in asdict(task.job).items() if name in FORMULAS and isinstance(text, str)}
-    job = replace(task.job, **{name: in_model_names(text, schema) for name, text in formulas.items()})
+    formulas = {name: text for name, text in asdict(job).items() if name in FORMULAS and isinstance(text, str)}
+    job = replace(job, **{name: in_model_names(text, schema) for name, text in formulas.items()})
     step = result.panel.within(group).work_of_step(job.work)
     work = step.proportional
     aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
@@ -449,13 +452,25 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     per_unit = not job.sized and by_work and work is not None
     problem = read_problem(result, space, step, constraints, aim, job, per_unit=per_unit)
     what = (goal.maximize if aims or by_default else None) or task.minimize or schema.target.name
-    return Search(result, space, problem, task.interval, goal, task.job, step, what, by_default)
+    return Search(result, space, problem, task.interval, goal, job, step, what, by_default)
+
+
+def _price_notes(searches: Sequence[Search]) -> list[Note]:
+    """Return the note of what the cost is of and of its price, of several where groups have their own."""
+    search, job = searches[0], searches[0].job
+    prices = [price_text(s.job.price_text, _per(s.result, s.job)) for s in searches if s.job.price_text]
+    if not prices or not _per(search.result, job):
+        return []
+    by_work = bool(search.result.schema.target.throughput) or "throughput" in search.aim
+    of_one = "" if job.sized or by_work else f"that of {with_article(search.result.panel.timed)}, "
+    by_group = ", by the group" if len({*prices}) > 1 else ""
+    return [Note(f"cost is {of_one}at {' or '.join(dict.fromkeys(prices))}{by_group}", "price")]
 
 
 def _notes_of(search: Search, evaluation: Evaluation) -> list[tuple[str, str]]:
     """Return the kinds and texts of notes on a search: what was supposed, and what was left out."""
     target, space, goal, job = search.result.schema.target, search.space, search.goal, search.job
-    aim, step, per = search.aim, search.step, _per(search.result, job)
+    aim, step = search.aim, search.step
     by_work = bool(target.throughput) or "throughput" in aim
     notes = []
     if space.taken:
@@ -469,9 +484,6 @@ def _notes_of(search: Search, evaluation: Evaluation) -> list[tuple[str, str]]:
         text = f"{counted(evaluation.unfit, 'configuration')} left out: a run fits with a probability below "
         text += f"{goal.fits:g}, or was measured as failed; {evaluation.uncertain:,} of them uncertain"
         notes.append(("may_not_fit", text))
-    if job.price_text and per:
-        of_one = "" if job.sized or by_work else f"that of {with_article(search.result.panel.timed)}, "
-        notes.append(("price", f"cost is {of_one}at {price_text(job.price_text, per)}"))
     of_a_step = target.is_time and not target.throughput and goal.maximize is None and aim in (target.name, "cost")
     if of_a_step and not job.sized and step.total is not None and space.varied & names_in(step.total):
         text = f"the {aim} is that of a step, and steps of different numbers of samples are compared; "

@@ -310,6 +310,19 @@ def plan_sentence(planned: Planned) -> str:
     return prose(*texts)
 
 
+def plan_line(planned: Planned) -> str:
+    """Return in a line that a plan is kept, and by which count at the least cost; empty of one without limits."""
+    limits = " and ".join(limits_text(planned.plan))
+    if not limits or planned.best is None or planned.breaks:
+        return ""
+    if planned.named is None:
+        smallest, last = planned.tried
+        return f"of {smallest:g} to {last:g} {noun_of(planned.name)} the cheapest {limits}"
+    cheapest, count = planned.cheapest, count_text(planned.count, planned.name)
+    elsewhere = f"; cheapest with {count}: {_choice_text(planned, cheapest)}"
+    return f"done {limits}" + ("" if cheapest.count == planned.named.count else elsewhere)
+
+
 def _named_text(planned: Planned, choice: Choice, work_text: str) -> str:
     """Return what the work takes on the machine that the question names, and whether that keeps the plan."""
     limits = limits_text(planned.plan)

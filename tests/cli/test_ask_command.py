@@ -696,17 +696,36 @@ def test_what_was_done_so_far_at_even_times_is_a_rate(shell: Shell) -> None:
     assert (one.unit, one.value) == ("samples/s", pytest.approx(4150, rel=0.1))
 
 
-@pytest.mark.parametrize("paid", [[2, 2, 2, 2], [2, 4, 8, 16]], ids=["of one", "of all"])
-def test_a_column_of_money_per_hour_is_the_price(paid: list[float], shell: Shell) -> None:
-    lines = csv_of("gpus,images_per_s,cost_per_hour", zip((1, 2, 4, 8), (100, 195, 380, 740), paid, strict=True))
-    Path("paid.csv").write_text(lines)
-    answer, given = gp.ask("paid.csv", gpus=16), gp.ask("paid.csv", gpus=16, price="2/h")
-    assert "A million images cost 6 at 8 gpus and 6.27 at 16" in answer.sentences["pays"]
-    assert answer.sentences["pays"] == given.sentences["pays"]
-    assert [note for note in answer.notes if note not in given.notes] == [
-        "the price of one of the gpus is 2/h by 'cost_per_hour'; --price sets it"
-    ]
-    assert [value.quantity for value in answer.answers] == ["images_per_s"]
+#: The header of the prices, the devices of each node, and the prices: each is 2 an hour for one device.
+PRICES = {
+    "of one": ("cost_per_hour", 1, [2, 2, 2, 2]),
+    "of all": ("cost_per_hour", 1, [2, 4, 8, 16]),
+    "of all nodes": ("usd_per_hour", 8, [16, 32, 64, 128]),
+    "of a node": ("cost_per_hour", 8, [16, 16, 16, 16]),
+    "of a device of nodes": ("usd_per_gpu_hour", 8, [2, 2, 2, 2]),
+}
+
+
+@pytest.mark.parametrize(("header", "size", "paid"), PRICES.values(), ids=PRICES)
+def test_a_column_of_money_per_hour_is_the_price_at_every_door(
+    header: str, size: int, paid: list[float], shell: Shell
+) -> None:
+    counts, rates = (1, 2, 4, 8), (100, 195, 380, 740)
+    rows = zip(counts, [size] * 4, ["a"] * 4, rates, paid, strict=True)
+    dearer = zip(counts, [size] * 4, ["b"] * 4, rates, [2 * price for price in paid], strict=True)
+    first = "gpus,threads" if size == 1 else "nodes,gpus_per_node"
+    Path("paid.csv").write_text(csv_of(f"{first},cluster,images_per_s,{header}", [*rows, *dearer]))
+    machine = f"gpus={16 * size}"
+    asked = "--at", f"{machine},cluster=a"
+    free, given = reply(shell, "ask", "paid.csv", *asked), reply(shell, "ask", "paid.csv", *asked, "--price", "2/gpu/h")
+    done(shell, "fit", "paid.csv", "-q", "-o", "m.json")
+    costs = [answer["cost_per_million"] for answer in (free, given, reply(shell, "ask", "m.json", *asked))]
+    ranking = reply(shell, "compare", "m.json", "--at", machine)["ranking"]
+    costs += [ranking[0]["cost"], ranking[1]["cost"] / 2]
+    optimum = reply(shell, "optimize", "m.json", *asked, "--samples", "1M")
+    assert [*costs, optimum["best"][0]["cost"]] == pytest.approx([costs[0]] * 6, rel=1e-6)
+    done(shell, "report", "m.json", "--only", "b", "-o", "page.html")
+    assert "A million images cost" in Path("page.html").read_text()
 
 
 def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(

@@ -67,6 +67,16 @@ def test_a_plan_keeps_the_batch_that_is_named(shell: Shell) -> None:
     assert '"size":null' in Path("page.html").read_text(encoding="utf-8")
 
 
+def test_a_plan_answers_first_for_devices_that_no_column_counts(shell: Shell) -> None:
+    Path("runs.csv").write_text("nodes,gpus_per_node,images_per_s\n1,8,1660\n2,8,2840\n4,8,5290\n8,8,10300\n")
+    job, devices = ("runs.csv", "--samples", "1B", "--deadline", "9d"), ("--at", "gpus=64")
+    named = [reply(shell, "ask", *job, "--at", at)["plan"]["named"] for at in ("gpus=64", "nodes=8")]
+    assert [one["nodes"] for one in named if one == named[0]] == [8, 8]
+    kept = r"● done within 9 d; cheapest with 1 node: [\d.]+ d and [\d,]+ gpu-hours\n"
+    assert re.search(kept, done(shell, "ask", *job, *devices))
+    assert "of 1 to 128 nodes the cheapest within 9 d" in done(shell, "ask", *job)
+
+
 def test_optimize_keeps_a_budget(shell: Shell) -> None:
     search = ("optimize", "two.csv", "--over", "gpus=8:64:8", "--samples", "1.2B")
     answer = reply(shell, *search, "--price", "2/h", "--budget", "3200")
