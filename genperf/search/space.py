@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from genperf.arrays import AnyArray, Array, Index
 from genperf.errors import FormulaError, GenperfError, Note, TableError, suggest
-from genperf.formula import Name, parse, quote_name, render, substitute, values_of
+from genperf.formula import Name, Node, parse, quote_name, render, substitute, values_of
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.panel.configurations import completed, part_given
@@ -292,6 +292,8 @@ class LayoutColumns(Struct, frozen=True):
     #: `workers`, `nodes`: what counts the devices and the nodes.
     workers: Factor | None
     nodes: Factor | None
+    #: All devices, a formula over the columns, where data-parallel ways take those that the ways leave; else None.
+    devices: Node | None
     #: The most devices that a node had in a measured run; None where no column tells it.
     inside: int | None
     #: What a layout must keep beside its devices, over the columns.
@@ -313,10 +315,13 @@ def split_columns(result: FitResult) -> LayoutColumns | None:
     node_size = None if per_node is None else int(per_node.upper)
     if per_node is None and node_size_formula is not None and result.schema.medians:
         node_size = max(1, int(np.max(values_of(node_size_formula, panel.measured))))
-    named = {name: Name(column.name) for name, column in panel.columns.items()}
+    named: dict[str, Node] = {name: Name(column.name) for name, column in panel.columns.items()}
+    devices = None if "data_parallel" in ways else panel.node("workers")
+    if devices is not None and (data_ways := panel.node("data_parallel")) is not None:
+        named["data_parallel"] = data_ways
     conditions_read = [parse(text) for text in CONDITIONS]
     conditions = [render(substitute(test.node, named)) for test in conditions_read if test.names <= {*named}]
-    return LayoutColumns(ways, panel.workers, panel.nodes, node_size, conditions)
+    return LayoutColumns(ways, panel.workers, panel.nodes, devices, node_size, conditions)
 
 
 def layouts(
@@ -324,7 +329,8 @@ def layouts(
 ) -> Layouts:
     """Propose every split of a transformer over some devices, beside what the user fixes or varies.
 
-    The ways run over the divisors of the devices and multiply to them; heads divide by the tensor ways, layers by the
+    The ways run over the divisors of the devices and multiply to them, or data-parallel ways without a column take
+    those that the others leave; heads divide by the tensor ways, layers by the
     pipeline's stages, the global batch by a pass of all ways. Tensor ways stay inside a node unless the user varies
     them or a condition names them. The micro-batch runs over powers of two between those measured. Other factors are
     the user's: `over` is what they vary or fix, as `optimize` takes it, and `where` are their conditions.
@@ -342,7 +348,8 @@ def layouts(
     divisors = [float(k) for k in range(1, devices + 1) if devices % k == 0]
     for way in columns.varied:
         axes.setdefault(way.name, divisors)
-    conditions = [*where, f"{'*'.join(quote_name(c.name) for c in columns.ways.values())} == {devices}"]
+    product = "*".join(quote_name(c.name) for c in columns.ways.values())
+    conditions = [*where, f"{product} == {devices}" if columns.devices is None else f"{devices} % ({product}) == 0"]
     if columns.workers is not None:
         axes.setdefault(columns.workers.name, [float(devices)])
     node_size = columns.inside

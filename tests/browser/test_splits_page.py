@@ -60,6 +60,24 @@ def test_the_splits_are_those_that_optimize_proposes(browser: Browser, fitted: F
     assert len(frame) > 5
 
 
+def test_data_ways_without_a_column_take_the_devices_that_the_others_leave(browser: Browser, fitted: FitResult) -> None:
+    runs = layout_runs()
+    roles = {"time": "s", "intrinsic": "layers,mbs,gbs", "extrinsic": "gpus,tp,pp,nodes"}
+    counted = gp.fit(gp.read_table(runs.assign(gpus=runs.dp * runs.tp * runs.pp), **roles), "transformer", draws=20)
+    found = []
+    for model in (fitted, counted):
+        proposed = layouts(model, 8, {"layers": 24, "gbs": 64, "mbs": 1})
+        found.append(gp.optimize(model, proposed.over, proposed.where, top=100).best[["tp", "pp"]].to_numpy())
+    browser.open(page(counted, View({**{name: AT[name] for name in AT if name != "dp"}, "gpus": 8})))
+    places = [place(counted, name) for name in ("gpus", "tp", "pp")]
+    there = [[row[k] for k in places] for row in browser.js("return splitsAt(state.x)")]
+    assert {row[0] for row in there} == {8}
+    assert sorted(row[1:] for row in there) == sorted(found[0].tolist()) == sorted(found[1].tolist())
+    for tp, gpus in ((4, 8), (16, 32)):
+        browser.js("set(arguments[0], arguments[1])", places[1], tp)
+        assert browser.js("return state.x[arguments[0]]", places[0]) == gpus
+
+
 def test_a_split_that_is_chosen_sets_the_sliders(browser: Browser, fitted: FitResult, text: str) -> None:
     browser.open(text)
     first = browser.text("splits-first")

@@ -173,14 +173,18 @@ function setUpCapacity() {
 
 // The other splits of the same devices over data-, tensor-, pipeline- and context-parallel ways, with all quantities.
 const MOST_SPLITS = 60;
-const devicesOf = (x) => sheet.splits.ways.reduce((product, place) => product * x[place], 1);
+const waysOf = (x) => sheet.splits.ways.reduce((product, place) => product * x[place], 1);
+// Where data ways have no column, they take the devices that the others leave.
+const devicesOf = (x) => (sheet.splits.devices === null ? waysOf(x) : FORMULAS[sheet.splits.devices](x));
 
 // After a way was moved: the devices stay where a column counts them and the data ways can follow, else they follow.
 function splitFollows(x, moved) {
   const split = sheet.splits;
   if (!split || !split.ways.includes(moved)) return;
-  if (split.workers !== null) {
-    const others = split.data === null ? 0 : devicesOf(x) / x[split.data];
+  if (split.devices !== null) {
+    if (split.workers !== null && x[split.workers] % waysOf(x)) x[split.workers] = waysOf(x) * Math.ceil(x[split.workers] / waysOf(x));
+  } else if (split.workers !== null) {
+    const others = split.data === null ? 0 : waysOf(x) / x[split.data];
     if (moved !== split.data && Number.isInteger(x[split.workers] / others)) x[split.data] = x[split.workers] / others;
     else x[split.workers] = devicesOf(x);
   }
@@ -195,7 +199,8 @@ function splitsAt(x) {
   let grid = [x.slice()];
   for (const place of varied) grid = grid.flatMap((y) => divisors.map((d) => y.map((v, i) => (i === place ? d : v))));
   const same = (y) => varied.every((place) => y[place] === x[place]);
-  const can = (y) => devicesOf(y) === devices && (!inside || tensor === null || y[tensor] <= inside) && conditions.every((f) => FORMULAS[f](y));
+  const uses = (y) => (sheet.splits.devices === null ? waysOf(y) === devices : devices % waysOf(y) === 0);
+  const can = (y) => uses(y) && (!inside || tensor === null || y[tensor] <= inside) && conditions.every((f) => FORMULAS[f](y));
   return grid.filter((y) => same(y) || can(derived(y)));
 }
 
