@@ -24,9 +24,9 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Index, Integers, Objects
 from genperf.errors import Note, counted
 from genperf.table.clean import MISSING, Rejection, is_missing, is_number, label, number_in, seconds_of, text_numbers
-from genperf.vocabulary import section
+from genperf.vocabulary import section, words_of
 from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, canonical_time, header_of, is_other_word, unit_of
-from genperf.vocabulary.names import LEVELS, meant_by
+from genperf.vocabulary.names import LEVELS, meant_by, words_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -334,6 +334,8 @@ _PRODUCT = re.compile(r"(\d+\.\d+)\s?[*×]\s?(\d+)")
 _LIST = re.compile(r"\[?\s*[0-9]{1,3}(?:\s*[,;]\s*[0-9]{1,3})*\s*\]?")
 #: `hh:mm` and `min:sec` in a header, and such a cell.
 _TWO_PARTS = re.compile(r"(?<![\w:])(?:(h{1,2}|hours?)|m{1,2}|min):(?:m{1,2}|min|s{1,2}|sec)(?![\w:])")
+#: Words of a time that goes by, and is none of the day; without them `4:25` is not read.
+_GOES_BY = {*words_of("headers.whole"), *words_of("headers.plain")} - {"time", "seconds"}
 _OF_TWO_PARTS = re.compile(r"\d+:[0-5]\d(?:\.\d+)?")
 _GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 #: Points part thousands, and a comma decimals: `1.904,5`.
@@ -468,11 +470,16 @@ def _parsed_texts(
     values |= medians | in_letters
     values |= {text: value / TIME_UNITS[column_unit][0] for text, value in durations.items()}
     total = counted(sum(unique[text] for text in durations), "cell")
+    clock = f"{total}: hours, minutes and seconds of '{name}' converted to '{column_unit}'"
+    of_two_parts = all(_OF_TWO_PARTS.fullmatch(text) and "." not in text for text in durations)
+    if of_two_parts and header.unit == "s" and not _TWO_PARTS.search(name.lower()):
+        shown = next(iter(durations), "")
+        clock = f"{shown} of '{name}' is taken for minutes and seconds; a header '{name} (h:mm)' says otherwise"
     done = (
         (medians, f"{counted(len(medians), 'cell')}: lists, ranges or products of '{name}' replaced by one number"),
         (in_letters, f"numbers in letters of '{name}' replaced by digits"),
         (points, f"points between thousands removed from '{name}'"),
-        (durations, f"{total}: hours, minutes and seconds of '{name}' converted to '{column_unit}'"),
+        (durations, clock),
     )
     return values, column_unit, (*steps, *(step(text) for applies, text in done if applies))
 
@@ -584,11 +591,15 @@ def median_of(text: str) -> float | None:
 
 
 def _clock_of(name: str, texts: Sequence[str], durations: Mapping[str, float]) -> dict[str, float]:
-    """Return the seconds of `41:10`, where the header, or `1:05:30` beside it, says what stands before the colon."""
+    """Return the seconds of `41:10`, as the header, or `1:05:30` beside it, says what stands before the colon.
+
+    Where neither says it, a time that goes by is in minutes and seconds, as progress bars and `time -v` print it.
+    """
     match, header = _TWO_PARTS.search(name.lower()), header_of(name)
+    goes_by = bool(durations or header.of or not _GOES_BY.isdisjoint(words_in(name)))
     if match is not None:
         size = 3600.0 if match[1] else 60.0
-    elif header.kind == "time" and (durations or header.unit in ("h", "min")):
+    elif header.kind == "time" and (goes_by or header.unit in ("h", "min")):
         size = 3600.0 if header.unit == "h" and not durations else 60.0
     else:
         return {}
