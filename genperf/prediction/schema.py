@@ -73,6 +73,8 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     mapping: dict[str, str] = {}
     #: What a question may name of the table; its synonyms alone in files that were written before it was kept.
     legend: Legend | None = None
+    #: The work of a step over the columns of the whole table, where the target's has a number of its group: its batch.
+    work_of_table: str = ""
     synonyms: dict[str, dict[str, dict[str, str]]] = {}
     #: Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
     reading: tuple[tuple[str, str], ...] = ()
@@ -156,6 +158,7 @@ def schema_of(table: Table) -> Schema:
         derived=dict(panel.derived),
         mapping=dict(table.mapping),
         legend=table.legend,
+        work_of_table=table.target.work if table.group else "",
         configurations=len(table.medians()),
         rejected=table.rejected_rows,
         noise=noise if math.isfinite(noise) else None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from genperf.errors import OnlyFailuresError, TableError
+from genperf.formula import parse
 from genperf.formula.amounts import DURATIONS
 from genperf.panel.panel import checked_scaling
 from genperf.prediction import substituted_members
@@ -48,7 +49,10 @@ def read_as(source: Source, schema: Schema, unit: str | None = None, **further_r
     elif other_unit is not None:
         factor = DURATIONS[header_of(measured).unit] / DURATIONS[header_of(other_unit).unit]
         formulas[measured] = f"`{other_unit}`*{factor}"
-    roles: dict[str, Any] = {**roles_of(schema), "work": schema.target.work, "unit": unit or reading.get("unit")}
+    work, columns = schema.work_of_table, {*source.columns, *formulas}
+    # The first of several groups has its own batch, and runs of all are read.
+    work = work if work and parse(work).names <= columns else schema.target.work
+    roles: dict[str, Any] = {**roles_of(schema), "work": work, "unit": unit or reading.get("unit")}
     roles |= {"where": reading.get("where"), "skip_bad_rows": "skip-bad-rows" in reading}
     roles |= {option: reading[option] for option in ("weight", "repeat") if reading.get(option) in source.columns}
     also = [text for option, text in schema.reading if option == "also"]

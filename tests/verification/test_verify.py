@@ -48,6 +48,17 @@ def test_runs_as_before_pass_and_slower_ones_exit_with_1(shell: Shell) -> None:
     assert [text for text in told if text not in out] == []
 
 
+def test_runs_of_each_group_are_compared_by_the_batch_of_their_group(shell: Shell) -> None:
+    cells = [("a", 32, n, 800 * n**0.9) for n in (1, 2, 4, 8)] + [("b", 64, n, 900 * n**0.9) for n in (1, 2, 4, 8)]
+    runs = pd.DataFrame(cells, columns=["net", "batch_per_gpu", "gpus", "images_per_s"])
+    runs.to_csv("runs.csv", index=False)
+    runs[runs.gpus == 8].assign(images_per_s=lambda new: 0.8 * new.images_per_s).to_csv("new.csv", index=False)
+    done(shell, "fit", "runs.csv", "-q", "-o", "m.json")
+    for source in ("runs.csv", "m.json"):
+        answer = json.loads(shell("verify", source, "new.csv", "--json")[1])
+        assert [run["place"] for run in answer["runs"]] == ["slower", "slower"]
+
+
 @pytest.mark.parametrize("header", ["Build ID", "commit_sha", "git revision", "night"])
 def test_a_session_has_many_headers(shell: Shell, header: str) -> None:
     runs_of(8).rename(columns={"build": header}).to_csv("renamed.csv", index=False)
