@@ -147,34 +147,20 @@ def _number(value: float) -> str:
 POWERS = ("intrinsic", "extrinsic")
 
 
-class LevelExponent(Struct, frozen=True):
-    """An exponent that differs at a level."""
+def level_exponents(result: FitResult) -> list[str]:
+    """Return the exponents in which a level differs from the shared one, largest difference first.
 
-    #: `level`, `categorical`, `factor`: the level, or levels with colons between, the factor or factors they are of,
-    #: and the numeric factor.
-    level: str
-    categorical: str
-    factor: str
-    #: `exponent`, `shared`: at the level, and as all levels share it: the mean over the terms, each weighed by its
-    #: coefficient.
-    exponent: float
-    shared: float
-
-    def __str__(self) -> str:
-        exponents = f"exponent {self.exponent:.2f} (shared {self.shared:.2f})"
-        return f"{self.level} ({self.categorical}): {self.factor} {exponents}"
-
-
-def level_exponents(result: FitResult) -> list[LevelExponent]:
-    """Return the exponents in which a level differs from the shared one, largest difference first."""
+    `vgg (net): batch exponent 0.50 (shared 0.80)`; the shared one is the mean over the terms, weighed by coefficients.
+    """
     member = result.best
     out = []
     for constant in member.expression.constants:
         deviation, meaning = float(member.values[constant.name]), constant.meaning
         if abs(deviation) >= LEAST_DEVIATION and meaning is not None and meaning.part in POWERS and meaning.level:
             shared = _mean_exponent(member, meaning.factor)
-            out.append(LevelExponent(meaning.level, meaning.categorical, meaning.factor, shared + deviation, shared))
-    return sorted(out, key=lambda e: -abs(e.exponent - e.shared))[:MOST_DEVIATIONS]
+            exponents = f"exponent {shared + deviation:.2f} (shared {shared:.2f})"
+            out.append((-abs(deviation), f"{meaning.level} ({meaning.categorical}): {meaning.factor} {exponents}"))
+    return [text for _, text in sorted(out, key=lambda pair: pair[0])[:MOST_DEVIATIONS]]
 
 
 def _mean_exponent(member: Member, factor: str) -> float:

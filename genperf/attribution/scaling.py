@@ -12,12 +12,12 @@ from genperf.arrays import Array, Index
 from genperf.attribution.answers import Scaling
 from genperf.attribution.draws import DEEPEST, Curves, curves_of, shares
 from genperf.attribution.ladder import Ladder, steps_along_workers
-from genperf.attribution.terms import LEAST_WEIGHT, by_label
+from genperf.attribution.terms import LEAST_WEIGHT
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.panel.panel import StepWork
 from genperf.prediction import central_times, distance_beyond, forecasts
-from genperf.prediction.member import forecast_of
+from genperf.prediction.member import by_label, forecast_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import checked_values
 from genperf.result import FitResult, answering

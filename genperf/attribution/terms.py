@@ -20,7 +20,7 @@ from genperf.formula import values_of
 from genperf.models import MODELS
 from genperf.prediction import Member, Query, central_times, forecasts, stack_of
 from genperf.prediction.bands import MixtureForecast, quantiles
-from genperf.prediction.member import central_of_each
+from genperf.prediction.member import by_label, central_of_each
 from genperf.result import FitResult
 from genperf.vocabulary.names import noun_of
 from genperf.words.limit import SAME, SAME_WITH_COMPUTATION, sum_of_terms
@@ -43,26 +43,6 @@ TAILS = (0.05, 0.95)
 TERMS_TOLERANCE = 1e-9
 #: Factors that are shown where a step has no named parts: they fit in a sentence.
 MAX_ATTRIBUTED_FACTORS = 2
-
-
-class Labelled(Struct, frozen=True):
-    """The members with one plain label."""
-
-    label: str
-    #: Their share of the ensemble, together.
-    weight: float
-    #: Where they stand in the ensemble, the heaviest first.
-    places: tuple[int, ...]
-
-
-def by_label(members: Sequence[Member]) -> list[Labelled]:
-    """Return the labels of an ensemble, the heaviest first; weights of equal labels are added up."""
-    total = sum(m.weight for m in members)
-    places: dict[str, list[int]] = {}
-    for place in sorted(range(len(members)), key=lambda k: -members[k].weight):
-        places.setdefault(members[place].name, []).append(place)
-    labels = [Labelled(name, sum(members[k].weight for k in ks) / total, tuple(ks)) for name, ks in places.items()]
-    return sorted(labels, key=lambda entry: -entry.weight)
 
 
 def serving(members: Sequence[Member]) -> Sequence[Member]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from genperf.formula.amounts import amount
 from genperf.table.cells import Factor
-from genperf.table.clean import is_number, label
+from genperf.table.clean import label
 from genperf.table.shape import taken_apart
 from genperf.vocabulary.names import level_with
 
@@ -40,10 +40,6 @@ class RunPrice(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     levels: dict[str, str] = {}
 
 
-#: Column in no role → cell → what it says under factors and groups: the same names by another header.
-Synonyms = Mapping[str, dict[str, dict[str, str]]]
-
-
 class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, dict=True):
     """What a question may name of a table, and what each name means."""
 
@@ -60,7 +56,7 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     scale: str = ""
     #: Columns in no role that say what others do, so that an answer need not heed them.
     repeating: tuple[str, ...] = ()
-    #: See `Synonyms`.
+    #: Column in no role → cell → what it says under factors and groups: the same names by another header.
     synonyms: dict[str, dict[str, dict[str, str]]] = {}
     #: The title above the table.
     title: str = ""
@@ -98,16 +94,11 @@ def in_title(text: str, title: str) -> bool:
     return amount(text) is None and level_with(text, [title]) != ""
 
 
-def legend_of_factors(factors: Collection[Factor], groups: Collection[str], synonyms: Synonyms | None = None) -> Legend:
-    """Return the legend of factors and groups, where that of their table is not known; perhaps with synonyms."""
+def legend_of_factors(factors: Collection[Factor], groups: Collection[str]) -> Legend:
+    """Return the legend of factors and groups, where that of their table is not known."""
     columns = dict.fromkeys(groups, NamedColumn(distinct=2))
     for f in factors:
         levels = f.levels or ((label(f.lower),) if f.distinct == 1 else ())
         columns[f.name] = NamedColumn(f.numeric, levels, f.distinct, (f.lower, f.upper) if f.numeric else ())
-    varied = {}
-    for name, cells in (synonyms or {}).items():
-        columns[name] = NamedColumn(all(map(is_number, cells)), (*cells,), len(cells))
-        if len(cells) > 1:
-            varied[name] = cells
     # As of two rows, so that groups and factors may vary.
-    return Legend(columns, rows=2, synonyms=varied)
+    return Legend(columns, rows=2)

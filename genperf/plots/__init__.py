@@ -11,7 +11,6 @@ from genperf.plots.figures import (
     paper,
     predicted_against_measured,
     published,
-    residuals,
     save,
     scaling,
     sobol,

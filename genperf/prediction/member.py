@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any
@@ -21,8 +20,6 @@ from genperf.prediction.bands import MixtureForecast, quantiles
 LARGEST_LOGARITHM = 1000.0
 #: A standard deviation or an error of ln T.
 Deviation = Annotated[float, msgspec.Meta(ge=0.0, le=LARGEST_LOGARITHM)]
-#: The settings of a fit in a label: the number of a prior, `overheads (2)`, or the strength of a penalty, `, λ 0.001`.
-SETTING = re.compile(r" \(\d+\)|,? λ [\d.e+-]+")
 
 
 class Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -84,8 +81,8 @@ class Member(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def name(self) -> str:
-        """What messages call it: the label without settings of the fit, which are in earlier model files."""
-        return SETTING.sub("", self.label) or self.expression.family
+        """What messages call it."""
+        return self.label or self.expression.family
 
     @property
     def values(self) -> dict[str, float]:
@@ -159,6 +156,26 @@ class Member(Struct, frozen=True, eq=False, dict=True):
             state = ", ".join(text for text, names in states.items() if constant.name in names)
             rows.append((self.name, constant.name, value, *interval, constant.unit, state))
         return rows
+
+
+class Labelled(Struct, frozen=True):
+    """The members with one label."""
+
+    label: str
+    #: Their share of the ensemble, together.
+    weight: float
+    #: Where they stand in the ensemble, the heaviest first.
+    places: tuple[int, ...]
+
+
+def by_label(members: Sequence[Member]) -> list[Labelled]:
+    """Return the labels of an ensemble, the heaviest first; weights of equal labels are added up."""
+    total = sum(m.weight for m in members)
+    places: dict[str, list[int]] = {}
+    for place in sorted(range(len(members)), key=lambda k: -members[k].weight):
+        places.setdefault(members[place].name, []).append(place)
+    labels = [Labelled(name, sum(members[k].weight for k in ks) / total, tuple(ks)) for name, ks in places.items()]
+    return sorted(labels, key=lambda entry: -entry.weight)
 
 
 def discrepancies_of(members: Sequence[Member]) -> list[Discrepancy]:

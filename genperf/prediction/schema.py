@@ -71,11 +71,10 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     medians: tuple[Median, ...] = ()
     #: Factors by the field's names, with the columns that the user gave for them.
     mapping: dict[str, str] = {}
-    #: What a question may name of the table; its synonyms alone in files that were written before it was kept.
+    #: What a question may name of the table.
     legend: Legend | None = None
     #: The work of a step over the columns of the whole table, where the target's has a number of its group: its batch.
     work_of_table: str = ""
-    synonyms: dict[str, dict[str, dict[str, str]]] = {}
     #: Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
     reading: tuple[tuple[str, str], ...] = ()
     #: As `Table.scaling`. The work of a step is the target's, a formula over the factors.
@@ -87,7 +86,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     def panel(self) -> Panel:
         """What the factors mean: which one counts the workers, what the work is, what follows what."""
         about = self.factors, self.mapping, self.group, self.scaling
-        legend = self.legend or legend_of_factors(self.factors, self.group, self.synonyms)
+        legend = self.legend or legend_of_factors(self.factors, self.group)
         return panel_of(*about, self.target, self.derived, self.medians, legend)
 
     @property

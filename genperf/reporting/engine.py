@@ -240,7 +240,6 @@ _FUNCTIONS = {
     "python": ("def predict({arguments}):\n    # {about}\n    return ", "\n"),
     "javascript": ("// {about}\nfunction predict({arguments}) {{\n  return ", ";\n}}\n"),
 }
-TARGETS = (*_FUNCTIONS, "latex", "extra-p")
 #: Words of JavaScript that name no argument, beside Python's, between blanks.
 _RESERVED = (
     " case class const default delete do enum export extends function let new null predict super switch this throw"
@@ -249,9 +248,10 @@ _RESERVED = (
 
 
 def export(result: FitResult, to: str) -> str:
-    """Return the fitted expression with its constants as one of `TARGETS`, without its interval; an average has none.
+    """Return the fitted expression with its constants in a language, without its interval; an average has none.
 
-    In Python and JavaScript it is a function `predict` of the factors, with the value that `result.predict` has.
+    Languages are python, javascript, latex and extra-p. In Python and JavaScript it is a function `predict` of the
+    factors, with the value that `result.predict` has.
     """
     if not result.is_formula:
         raise GenperfError(

@@ -23,7 +23,7 @@ from genperf.attribution.answers import FORM, doublings_for_people
 from genperf.attribution.elasticity import doublings_by_level
 from genperf.attribution.equation import equation, written_lines
 from genperf.attribution.ladder import Ladder
-from genperf.attribution.terms import HIDDEN, by_label
+from genperf.attribution.terms import HIDDEN
 from genperf.discrepancy import kernel_script
 from genperf.engine import Engine, Lost, doing, listening, run
 from genperf.errors import GenperfError, counted
@@ -34,6 +34,7 @@ from genperf.formula.amounts import amount
 from genperf.panel import Table
 from genperf.panel.quantities import ONE, QUANTITIES, REPORTED_BESIDE, paid_for, quantities_of
 from genperf.prediction import discrepancies_of
+from genperf.prediction.member import by_label
 from genperf.reporting.answers import answers, glance, ladder, summary
 from genperf.reporting.engine import PageFormula, PageModel, engine, fitting, formula, judging, rules, with_formulas
 from genperf.reporting.place import (

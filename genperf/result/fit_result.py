@@ -16,6 +16,7 @@ from genperf.panel import Panel
 from genperf.panel.configurations import typical_run
 from genperf.panel.question import Requested, question
 from genperf.prediction import Band, Evidence, Member, PredictedFrom, cells_of, predict
+from genperf.prediction.member import by_label
 from genperf.prediction.schema import Query, query_of
 from genperf.table.cells import Cells, Source, frame_of
 from genperf.table.clean import labels
@@ -372,15 +373,9 @@ class FitResult(Result, PredictedFrom):
         if len(self.members) == 1:
             lines.append(f"{schema.target.name} = {self.best.expression.text(self.best.values)}")
         else:
-            lines.append("members: " + ", ".join(f"{name} {100 * share:.0f} %" for name, share in self.shares()[:6]))
+            labels = by_label(self.members)[:6]
+            lines.append("members: " + ", ".join(f"{of.label} {100 * of.weight:.0f} %" for of in labels))
         return "\n".join([*lines, *(f"note: {n}" for n in self.notes)])
-
-    def shares(self) -> list[tuple[str, float]]:
-        """Return the shares of the members by what messages call them, largest first; equal names are added up."""
-        shares: dict[str, float] = {}
-        for member in self.members:
-            shares[member.name] = shares.get(member.name, 0.0) + member.weight
-        return sorted(shares.items(), key=lambda pair: -pair[1])
 
     def _repr_html_(self) -> str:
         from html import escape

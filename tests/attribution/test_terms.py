@@ -187,7 +187,7 @@ def test_what_asks_about_one_configuration_refuses_several(options: dict) -> Non
         )
 
 
-# --- members with equal plain labels are one line: their weights are added up ----------------------------------------
+# --- members with equal labels are one line: their weights are added up ----------------------------------------
 
 TERMS = {"compute": "a/workers", "network": "b*workers"}
 
@@ -198,7 +198,7 @@ def test_members_of_equal_labels_are_one_ensemble() -> None:
     members = (
         member(TERMS, {"a": 4.0, "b": 1.0}, weight=0.4, label="steady"),
         member(TERMS, {"a": 8.0, "b": 0.5}, weight=0.3, label="growing"),
-        member(TERMS, {"a": 4.0, "b": 3.75}, weight=0.3, label="growing (2)"),
+        member(TERMS, {"a": 4.0, "b": 3.75}, weight=0.3, label="growing"),
     )
     found = explain(model(*members), {"workers": 4}).members
     assert found[["member", "term"]].agg(" ".join, axis=1).tolist() == [
@@ -207,7 +207,7 @@ def test_members_of_equal_labels_are_one_ensemble() -> None:
     assert found["weight"].tolist() == pytest.approx([0.6, 0.6, 0.4, 0.4])
     assert found["seconds"].tolist() == pytest.approx([2.25, 5.75, 1.0, 4.0])
     # 64/n against b·n, equal at √(64/b): beyond 8 where b = 1, so from 9 on; beyond 4 where b = 4, from 5 on.
-    growing = (("growing", 0.6, 1.0), ("growing (2)", 0.4, 4.0))
+    growing = (("growing", 0.6, 1.0), ("growing", 0.4, 4.0))
     both = scaling(model(*(member(TERMS, {"a": 64.0, "b": b}, weight=w, label=label) for label, w, b in growing)), {})
     row = both.crossovers[["member", "weight", "count", "lower", "upper"]].to_numpy().tolist()
     assert row == [["growing", 1.0, 9.0, 5.0, 9.0]]
