@@ -309,7 +309,7 @@ def ask_recognised(
         return replace(answer, notes=(*notes_of_question, *answer.notes))
     reading, resolved = opened.reading, _resolved(opened)
     series, question, notes = _series(reading, resolved), question or Question(), list[str]()
-    if question.price is None and (price := opened.legend.price_of(series.levels)) is not None:
+    if question.price is None and opened.legend.prices and (price := opened.legend.price_of(series.levels)):
         question = replace(question, price=price_of(price.text, question.per or price.per))
         notes = [f"the price is {price.text} by '{opened.legend.price_column}'; --price sets it"]
     answer = _SeriesAnswers(opened, reading, series, question, seed).answered(resolved)

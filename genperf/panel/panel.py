@@ -38,7 +38,7 @@ from genperf.panel.machine import PARTS, SAME, Machine, rises_with
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
 from genperf.vocabulary import section, words_of
-from genperf.vocabulary.headers import header_of, relative_unit
+from genperf.vocabulary.headers import DEVICE_WORDS, header_of, relative_unit
 from genperf.vocabulary.names import (
     ALIASES,
     GENERAL,
@@ -53,6 +53,7 @@ from genperf.vocabulary.names import (
     meant_by,
     named_in_part,
     plain_name,
+    words_in,
 )
 
 #: The name and the unit of the default target.
@@ -562,7 +563,11 @@ class Panel(Struct, frozen=True, dict=True):
         work = self.measured_work if target.work else samples_of(self, constants)
         if work is not None:
             work = substitute(work, constants)
-            return StepWork(work, work, known="measured" if target.work else "columns")
+            known, batch = "measured" if target.work else "columns", self.find("batch")
+            counts_devices = bool(target.work) or self.find("global_batch") is not None or self.has("workers")
+            # The batch of a device shows how the work of nodes of unknown size grows, and not how much it is.
+            is_open = not counts_devices and batch is not None and not DEVICE_WORDS.isdisjoint(words_in(batch.name))
+            return StepWork(None if is_open else work, work, known=known)
         if self.scaling is not None and KINDS[self.scaling].shared:
             return StepWork(ONE, None, self.timed, "shared")
         counted, n = self.counted, self.counted_node

@@ -74,13 +74,18 @@ def _with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> 
     """Return a legend with the column of money per hour, and the price of the runs of each group where they agree.
 
     A price that is the same in each run is that of one node, where nodes are counted and its header names no devices,
-    and else of one of the scale. One in proportion to the count is the price of all.
+    and else of one of the scale. One in proportion to the count is the price of all. That of a device means nothing
+    where only nodes are counted.
     """
     hourly = [c for c in reading.with_role("ratio") if MONEY in c.reasons and c.kind == "rate"]
     scale = reading.scale or ""
     if not hourly or meant_by(scale) not in LEVELS:
         return legend
     column, names = hourly[0], reading.roles.group
+    of_a_device = not DEVICE_WORDS.isdisjoint(words_in(column.name))
+    counts_devices = {"workers", "devices_per_node", *WAYS}
+    if of_a_device and counts_devices.isdisjoint(c.canonical for c in reading.columns.values()):
+        return legend
     sign = re.search(r"[$€£¥]", f"{column.name} {units.get(column.name, '')}")
     nodes = next((c.name for c in reading.with_role("setting") if c.canonical == "nodes"), None)
     texts = [reading.columns[name].texts.astype(str).tolist() for name in names]
@@ -94,8 +99,8 @@ def _with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> 
             continue
         text = f"{float(np.median(of_one)):.6g}{sign[0] if sign else ''}/{column.header.unit}"
         per = (scale if meant_by(scale) == "nodes" else None) if of_one is not paid else nodes
-        named = of_one is paid and not DEVICE_WORDS.isdisjoint(words_in(column.name))
-        prices.append(RunPrice(text, None if named else per, dict(zip(names, key, strict=True))))
+        per = None if of_one is paid and of_a_device else per
+        prices.append(RunPrice(text, per, dict(zip(names, key, strict=True))))
     if len(prices) == len(groups) and len({(price.text, price.per) for price in prices}) == 1:
         prices = [replace(prices[0], levels={})]
     return replace(legend, price_column=column.name, prices=tuple(prices))
@@ -129,6 +134,9 @@ def read_with_roles(
             table = replace(table, target=replace(table.target, counted=RELATIVE if unit == "x" else in_cells.counted))
     table = (_with_further_quantities(table, source, roles) if roles.further else table).mapped(mapping)
     machine = table.panel.machine
+    if table.panel.step.known == "columns" and table.panel.step.total is None:
+        text = f"'{machine.called('batch')}' is that of a device, and nothing shows how many devices a node has"
+        table = table.noted(Note(f"{text}; --let gpus_per_node=8 says it", "work_grows"))
     if machine.samples_of_one is None:
         return table
     batch, count = machine.called("global_batch"), machine.called("workers" if machine.counts_devices else "nodes")

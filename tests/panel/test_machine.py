@@ -30,6 +30,16 @@ def answered(runs: pd.DataFrame, **at: float) -> dict[str, float]:
     return {"value": reply["answers"][0]["value"], "throughput": reply["throughput"], **reply["at"]}
 
 
+def test_the_batch_of_a_device_shows_no_work_of_nodes_of_unknown_size() -> None:
+    runs = pd.DataFrame({"nodes": [1, 2, 4], "batch_per_gpu": 64, "step_s": [0.2, 0.21, 0.22], "usd_per_gpu_hour": 2.0})
+    alone, sized = (gp.ask(table, nodes=8).to_dict() for table in (runs, runs.assign(gpus_per_node=8)))
+    assert [alone.get(name) for name in ("throughput", "cost_per_million")] == [None, None]
+    assert alone["efficiency"] == pytest.approx(sized["efficiency"], rel=0.02)
+    assert sized["throughput"] == pytest.approx(8 * 8 * 64 / sized["time"])
+    assert sized["cost_per_million"] == pytest.approx(64 * 2 / 3600 * 1e6 / sized["throughput"])
+    assert any("nothing shows how many devices a node has; --let gpus_per_node=8" in note for note in alone["notes"])
+
+
 ALMOST = pd.DataFrame({"devices": [8, 16, 32], "global_batch": [64, 130, 250], "step_time_s": [0.83, 0.85, 0.86]})
 
 
