@@ -33,7 +33,7 @@ from genperf.errors import GenperfError, TableError, counted, did_you_mean, list
 from genperf.facts import Facts
 from genperf.fitting import fit_group, model_of, prepared_auto
 from genperf.fitting.model import Model
-from genperf.formula import Node, evaluate, parse, quote_name, render, values_of
+from genperf.formula import Node, evaluate, parse, quote_name, values_of
 from genperf.formula.amounts import amount
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
@@ -572,13 +572,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         counted = panel.counted_by_throughput or header.counted
         # Of the time of steps that was made from a rate of them, what a batch holds is counted.
         sample = counted if counted and (target.throughput or counted not in STEP_WORDS) else "samples"
-        sequence = panel.find("sequence")
-        if sample == "tokens" and not target.throughput and not work:
-            # The time of a step was made from tokens per second: its work is in tokens, or in samples.
-            total = panel.step.total
-            sample = "samples" if total is None or sequence is None else sample
-            if total is not None and sequence is not None:
-                work = f"({render(total)})*{quote_name(sequence.name)}"
+        if sample == "tokens" and not target.throughput and not target.counted and not work:
+            # The work of a step is in samples, of which nothing tells the tokens.
+            sample = "samples"
         column = self._column_of_no_step(name, model)
         if header.kind == "time" and column is not None:
             sample = ""

@@ -222,7 +222,8 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_
     #: The work of a step, the formula that was divided by the throughput; empty where no formula over the factors tells
     #: it.
     work: str = ""
-    #: What the throughput counts, where its cells say it and its header does not: `2.5M tok/s` below `Throughput`.
+    #: What the throughput counts, where its cells say it and its header does not: `2.5M tok/s` below `Throughput`. Of a
+    #: time that was made from a rate, what that rate counts.
     counted: str = ""
 
     @property
@@ -561,6 +562,9 @@ class Panel(Struct, frozen=True, dict=True):
             return unknown
         constants = {name: Number(value) for name, value in self.constants.items()}
         work = self.measured_work if target.work else samples_of(self, constants)
+        sequence = self.find("sequence")
+        if work is not None and not target.work and target.counted == "tokens" and sequence is not None:
+            work = call("multiply", work, Name(sequence.name))
         if work is not None:
             work = substitute(work, constants)
             known, batch = "measured" if target.work else "columns", self.find("batch")

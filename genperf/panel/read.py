@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from genperf.errors import GenperfError, Note, TableError, attempted, counted, listed, suggest
+from genperf.formula import parse
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.evidence import MONEY, role_by_words
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
@@ -26,7 +27,7 @@ from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, numbers
 from genperf.table.facts import is_result
 from genperf.table.opened import understood
-from genperf.vocabulary.headers import DEVICE_WORDS, RELATIVE, header_of
+from genperf.vocabulary.headers import DEVICE_WORDS, RELATIVE, STEP_WORDS, header_of
 from genperf.vocabulary.names import LEVELS, WAYS, meant_by, plain_name, words_in
 
 #: Relative difference up to which the prices of runs are the same.
@@ -132,6 +133,11 @@ def read_with_roles(
         # A rate counts what its header names, or else its cells; `1.9x` is a multiple of another rate.
         if kind == "throughput" and not header_of(column).counted:
             table = replace(table, target=replace(table.target, counted=RELATIVE if unit == "x" else in_cells.counted))
+        elif kind == "time" and column in roles.derived:
+            rates = [header_of(made_from) for made_from in parse(roles.derived[column]).names]
+            amounts = [h.counted for h in rates if h.kind == "rate" and h.counted not in STEP_WORDS]
+            if amounts and (amounts[0] != "tokens" or table.panel.find("sequence") is not None):
+                table = replace(table, target=replace(table.target, counted=amounts[0]))
     table = (_with_further_quantities(table, source, roles) if roles.further else table).mapped(mapping)
     machine = table.panel.machine
     if table.panel.step.known == "columns" and table.panel.step.total is None:

@@ -77,6 +77,32 @@ def test_a_plan_answers_first_for_devices_that_no_column_counts(shell: Shell) ->
     assert "of 1 to 128 nodes the cheapest within 9 d" in done(shell, "ask", *job)
 
 
+COUNTS = (8, 16, 32, 64)
+#: The rate of a device of a layout, made into the time of a step; and networks as series, whose sequence is one number.
+TOKENS = {
+    "a layout": csv_of("dp,tp,seq_len,gbs,tokens_per_s_per_gpu",
+                       ((n // 2, 2, 2048, 4 * n, 5000 / n**0.1) for n in COUNTS)),
+    "networks": csv_of("net,gpus,seq_len,batch_per_gpu,samples_per_s",
+                       ((net, n, 2048, 4, r * n**0.9) for net, r in (("a", 2), ("b", 3)) for n in COUNTS)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TOKENS.values(), ids=TOKENS)
+def test_tokens_take_as_long_at_every_door(shell: Shell, text: str) -> None:
+    Path("runs.csv").write_text(text)
+    done(shell, "fit", "runs.csv", "-q", "-o", "m.json")
+    asked = ("--at", "gpus=128,net=a" if "net" in text else "gpus=128", "--tokens", "300B")
+    answers = [reply(shell, "ask", source, *asked) for source in ("runs.csv", "m.json")]
+    assert answers[0]["throughput"] == pytest.approx(answers[1]["throughput"], rel=1e-9)
+    days = 300e9 / answers[0].get("tokens_per_s", answers[0]["throughput"]) / 86400
+    assert [answer["days"] for answer in answers] == pytest.approx([days] * 2, rel=1e-6)
+    assert plan(shell, "runs.csv", *asked, "--deadline", "900d")["named"]["total"] / DAY == pytest.approx(
+        days, rel=1e-6
+    )
+    optimum = reply(shell, "optimize", "runs.csv", *asked)["best"][0]
+    assert optimum["total"] / DAY == pytest.approx(days, rel=1e-6)
+
+
 def test_optimize_keeps_a_budget(shell: Shell) -> None:
     search = ("optimize", "two.csv", "--over", "gpus=8:64:8", "--samples", "1.2B")
     answer = reply(shell, *search, "--price", "2/h", "--budget", "3200")
