@@ -112,7 +112,7 @@ class Header(Struct, frozen=True):
 
 
 #: `Time (seconds)` of `Time (seconds) N=10000`: a header up to its unit, with words behind it.
-_WORDS_BEHIND = re.compile(r"[^()\[\]]*\w[^()\[\]]*[(\[](?P<unit>[^()\[\]]+)[)\]](?=\s+\w)")
+_WORDS_BEHIND = re.compile(r"[^()\[\]]*\w[^()\[\]]*[(\[](?P<unit>[^()\[\]]+)[)\]](?=\s+(?:[-–]\s+)?\w)")
 
 
 #: `Time1`, `Time2`: repeats beside each other.
@@ -166,6 +166,8 @@ def header_of(column: str) -> Header:
     ('k tokens', 'M images', 'k tokens')
     >>> header_of("time for 100 steps (s)").steps, header_of("mean time of 100 iters").steps, header_of("p_ms_p99").unit
     (100, 1, 'ms')
+    >>> header_of("Time to train(hours) - FP32").unit, header_of("s/sec").counted
+    ('h', 'samples')
     >>> header_of("MPI time (ms) N=10 * tasks").unit, header_of("Phase (s) of all").kind, header_of("% (80 GB)").kind
     ('ms', 'time', '')
     >>> header_of("Latency in minutes (lower is better)").unit, header_of("x/device/samples_per_sec").shared
@@ -202,7 +204,8 @@ def header_of(column: str) -> Header:
     if not names or _is_bandwidth(last or names):
         return Header()
     header = _rate(last, names) or _rate(names, []) or _time(names, last) or _quantity(names, last) or Header()
-    if not header.kind and not last and (behind := _WORDS_BEHIND.match(text)) and _is_unit(behind["unit"]):
+    has_no_unit = header.kind in ("", "time") and header.unit in ("", "s") and not last
+    if has_no_unit and (behind := _WORDS_BEHIND.match(text)) and _is_unit(behind["unit"]):
         return header_of(behind[0])
     if not header.kind and (numbered := _NUMBERED.fullmatch(text)) and numbered[2].lower() in _TIMES:
         return header_of(numbered[1])
@@ -320,6 +323,8 @@ def _sides_of_ratio(text: str) -> list[list[str]]:
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", named).lower()
     # A speed-up is no speed.
     spaced = re.sub(r"speed[\s_\-]+up(?![a-z])", "speedup", spaced)
+    # No seconds are per second: `s/sec` is of samples.
+    spaced = re.sub(r"\bs(?=/s(?:ec(?:ond)?)?\b)", "samples", spaced)
     spaced = _PER_DEVICE_FIRST.sub(r"\2 \1", spaced)
     sides = [re.split(r"[\s_\-.,:()\[\]]+", side) for side in _PER.split(spaced)]
     sides = [[_MULTIPLES.get(word, word) for word in side if word] for side in sides]

@@ -189,7 +189,7 @@ def _in_other_words(column: str) -> frozenset[str]:
     batch = r"(mini_?)?(bs|bsz|batch_?size|batch)|((taille_d[eu]|tama[nñ]o_del?)_)?(lote|stapel|lot(?=_pa?e?r_))"
     name = re.sub(rf"(?<![a-z])({batch})(?![a-z])", "batch_size", apart)
     name = re.sub(
-        rf"(?<![a-z]){any_of('headers.per')}_(device|gpu|rank|chip|accelerator|replica|process|card|carte|karte|tarjeta|tpu|core)(?![a-z])",
+        rf"(?<![a-z]){any_of('headers.per')}_(device|gpu|rank|chip|accelerator|replica|process|card|carte|karte|tarjeta|tpu|core|dp)(?![a-z])",
         "per_worker",
         name,
     )
