@@ -181,7 +181,7 @@ def completed(
     if needed and not fill:
         filled, _ = completed(panel, columns, rows, fill=True, refuse=False)
         raise _missing(needed, {name: cells[0] for name, cells in filled.items()}, where)
-    values, following = dict(columns), list[str]()
+    values, following, is_new = dict(columns), list[str](), True
     for name in computed:
         # A formula of no column, `devices_per_node=8`, is one number.
         result = np.asarray(evaluate(parse(panel.derived[name]).node, columns), float)
@@ -190,12 +190,16 @@ def completed(
         requested_parts |= parts_given(panel, {name: values[name] for name in computed})
         base, sizes = _runs_of(panel, values, requested_parts, rows)
         grows = machine.grows_like(base) if machine.growth is None else None
-        solved_parts = machine.solved(machine.of(base), requested_parts, sizes, grows)
+        solved_parts, parts = machine.of(base), requested_parts
+        # A machine that was measured stays as it was, whatever its parts multiply to.
+        is_new = not parts or any(p not in solved_parts or np.any(solved_parts[p] != parts[p]) for p in parts)
+        if is_new:
+            solved_parts = machine.solved(solved_parts, parts, sizes, grows)
         for factor in absent:
             values[factor.name] = solved_parts.get(machine.part_of.get(factor.name, ""), base[factor.name])
             if factor not in needed and (factor.distinct > 1 or np.any(values[factor.name] != base[factor.name])):
                 following.append(factor.name)
-    if requested_parts and refuse:
+    if requested_parts and refuse and is_new:
         settings = {name: values[name] for name in factors}
         machine.refuse_contradictions({**machine.of(settings), **requested_parts}, requested_parts, where)
     return {name: values[name] for name in factors}, following

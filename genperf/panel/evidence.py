@@ -441,9 +441,8 @@ def described(name: str, unit: str, names: Collection[str] = ()) -> Header:
     others = (f"{name[:-3]}max".lower(), f"{name[:-3]}avg".lower())
     is_least = stem != name and any(n.lower() in others for n in names)
     header = header_of(stem if is_least else re.sub(rf"\.({'|'.join(_RANKED)}|p\d\d?)$", "", name))
-    # As if the unit stood in the header, behind a word of no meaning where the header has no kind.
-    kind = header.kind or "x"
-    in_cells = header_of(f"{kind}{unit}" if unit.startswith("/") else f"{kind} ({unit})") if unit else header
+    # As if the unit stood in the header, behind a word of no meaning.
+    in_cells = header_of(f"x{unit}" if unit.startswith("/") else f"x ({unit})") if unit else header
     # `128 MB` below `Size` is an amount that was given, as below `Size (MB)`.
     if not in_cells.kind or (in_cells.kind == "quantity" and not header_of(f"{name} ({unit})").kind):
         return header

@@ -9,6 +9,7 @@ beside data stay, and the samples of a step grow with the devices, or stay, as t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -92,6 +93,12 @@ class Machine(Struct, frozen=True, dict=True):
             columns.pop("micro_batch", None)
         if columns.get("workers") is not None and columns.get("workers") == columns.get("data_parallel"):
             columns.pop("workers" if any(name in columns for name in SPLITS) else "data_parallel")
+        ways = [factor.name for name, factor in columns.items() if name in WAYS]
+        if {"workers", "data_parallel"} <= {*columns} and self.runs:
+            devices = columns["workers"].name
+            if not any(math.isclose(math.prod(run[n] for n in ways), run[devices], rel_tol=SAME) for run in self.runs):
+                # Devices are split in a further way that no column has.
+                return {name: factor for name, factor in columns.items() if name not in WAYS}
         return columns
 
     @cached_property

@@ -213,6 +213,23 @@ def test_a_measured_configuration_has_its_measurement() -> None:
     assert "easured" not in gp.ask(runs, gpus=8).sentences["expect"]
 
 
+def test_a_measured_machine_stays_as_it_was_whatever_its_parts_multiply_to() -> None:
+    # Four tensor-parallel ways stand in no column.
+    runs = pd.DataFrame({"gpus": [16, 64, 128, 256], "dp": [1, 1, 1, 4], "pp": [4, 16, 32, 16]})
+    runs["Throughput"] = ["661 ms", "1439 ms", "2124 ms", "1826 ms"]
+    (answer,) = gp.ask(runs, gpus=128).to_dict()["answers"]
+    assert (answer["at"]["dp"], answer["at"]["pp"], answer["unit"]) == (1, 32, "ms")
+    assert answer["value"] == pytest.approx(2124, rel=0.1)
+    spread = pd.DataFrame({"nodes": [1, 1, 2, 2], "gpus": [1, 2, 2, 2], "tokens/s": [85065, 63724, 1522, 1583]})
+    assert gp.ask(spread, nodes=2).to_dict()["answers"][0]["at"]["gpus"] == 2
+
+
+def test_series_of_one_count_are_told_apart() -> None:
+    runs = pd.DataFrame({"net": ["a", "b"], "nodes": 4, "gpus": 32, "img/s": [4046, 2744], "img/s/gpu": [126, 85]})
+    assert [gp.ask(runs, gpus=32, net=net).value for net in ("a", "b")] == pytest.approx([4046, 2744], rel=0.01)
+    assert gp.ask(runs, gpus=32).others
+
+
 def test_a_quantity_is_a_row_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Device-seconds of a step stand beside the prediction in `ask` and `optimize`."""
     monkeypatch.setitem(QUANTITIES, "device_seconds", Quantity("workers*value", "s", "device-seconds", "beside"))
