@@ -329,8 +329,8 @@ SEPARATOR = re.compile(f"[, {_BLANKS}]")
 _SERIES = re.compile(r"[\[(][\d.eE+\-\s,;]+[\])]")
 #: `12.8–13.7`
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*[–—]\s*(\d+(?:\.\d+)?)")
-#: `62.65*2`: what one of several gave, and how many.
-_PRODUCT = re.compile(r"(\d+\.\d+)\s?[*×]\s?(\d+)")
+#: `62.65*2`, what one of several gave and how many, and `10.35+0.78`, what parts add up to.
+_PRODUCT = re.compile(r"(\d+\.\d+)\s?(?:(\+)|[*×])\s?(\d+(?:\.\d+)?)")
 _LIST = re.compile(r"\[?\s*[0-9]{1,3}(?:\s*[,;]\s*[0-9]{1,3})*\s*\]?")
 #: `hh:mm` and `min:sec` in a header, and such a cell.
 _TWO_PARTS = re.compile(r"(?<![\w:])(?:(h{1,2}|hours?)|m{1,2}|min):(?:m{1,2}|min|s{1,2}|sec)(?![\w:])")
@@ -476,7 +476,7 @@ def _parsed_texts(
         shown = next(iter(durations), "")
         clock = f"{shown} of '{name}' is taken for minutes and seconds; a header '{name} (h:mm)' says otherwise"
     done = (
-        (medians, f"{counted(len(medians), 'cell')}: lists, ranges or products of '{name}' replaced by one number"),
+        (medians, f"{counted(len(medians), 'cell')}: lists, ranges, sums or products of '{name}' read as one number"),
         (in_letters, f"numbers in letters of '{name}' replaced by digits"),
         (points, f"points between thousands removed from '{name}'"),
         (durations, clock),
@@ -580,9 +580,10 @@ def _removed(
 
 
 def median_of(text: str) -> float | None:
-    """Return the median of numbers listed in brackets, the steps of one run; the middle of a range; a product."""
+    """Return the median of numbers listed in brackets, the steps of a run; the middle of a range; a product; a sum."""
     if (product := _PRODUCT.fullmatch(text)) is not None:
-        return float(product[1]) * float(product[2])
+        first, second = float(product[1]), float(product[3])
+        return first + second if product[2] else first * second
     ends = _RANGE.fullmatch(text)
     listed = text.strip("[()]").replace(";", ",").split(",") if "." in text and _SERIES.fullmatch(text) else []
     listed = list(ends.groups()) if ends is not None and float(ends[1]) < float(ends[2]) else listed

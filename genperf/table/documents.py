@@ -90,6 +90,7 @@ def _on_one_line(pieces: Sequence[str]) -> str:
     return " ".join("".join(pieces).split()).replace("|", "/")
 
 
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 #: A table of HTML in a text, without another one in it.
 _HTML_TABLE = re.compile(r"<table\b(?:(?!<table\b).)*?</table>", re.DOTALL | re.IGNORECASE)
 
@@ -108,6 +109,8 @@ def _as_html(table: re.Match[str]) -> str:
 def with_drawn_tables(text: str) -> str:
     r"""Return a text with its tables of HTML and lists of reStructuredText drawn as in Markdown, in as many lines.
 
+    Comments of HTML are left out.
+
     >>> with_drawn_tables("# Speed\n<table>\n<tr><td>GPUs</td><td>s</td></tr>\n<tr><td>1</td><td>9</td></tr>\n</table>")
     '# Speed\n| GPUs | s |\n| --- | --- |\n| 1 | 9 |\n'
     >>> with_drawn_tables(".. list-table::\n\n   * - GPUs\n     - s\n   * - 1\n     - 9\n")
@@ -118,7 +121,8 @@ def with_drawn_tables(text: str) -> str:
         lines = drawn_tables(table[0])
         return lines + "\n" * max(0, table[0].count("\n") - lines.count("\n"))
 
-    return _HTML_TABLE.sub(drawn, _LIST_TABLE.sub(_as_html, text))
+    shown = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
+    return _HTML_TABLE.sub(drawn, _LIST_TABLE.sub(_as_html, shown))
 
 
 def notebook_text(text: str) -> str | None:

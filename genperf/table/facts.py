@@ -89,7 +89,7 @@ _PAIR = re.compile(
     rf"(?: *\(?(?P<rate>{_DIGITS})(?:/| per )s(?:ec(?:ond)?)?(?!\w))?"
 )
 #: `--nodes 4`, `-np 2`.
-_FLAG = re.compile(rf"(?<![^\s(`])--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}){_END}")
+_FLAG = re.compile(rf"(?<![^\s(`'\"])--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}){_END}")
 #: `Time 0.26 (0.31)`: the value of a step, and the mean so far.
 _AVERAGED = re.compile(rf"(?<![\w./])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+(?P<value>{_DIGITS})\s?\(\s*(?:{_DIGITS})\s*\)")
 #: `350.2 images/sec`, `1.44 ms per sample`, `0.3-0.4 steps/s`: only the unit says what it is.
@@ -165,7 +165,7 @@ _USES = re.compile(rf"\W*{any_of('log.uses')}(?!\w)", re.IGNORECASE)
 _IN_PATH = re.compile(r"(?<=\w/)(?P<key>[^\W\d_]{3,})[-:=/](?P<value>\d+)(?![\w.])")
 #: `--gpus 0,1,2`, `devices: [0, 1]`: devices by number.
 _LISTED = re.compile(
-    r"(?<![\w.])(?P<key>[^\W\d_][\w\-.]*)(?:\s*[=:]\s*|\s+)(?P<value>\[?\d{1,3}(?:, ?[1-9]\d{0,2})+\]?"
+    r"(?<![\w.])(?P<key>[^\W\d_][\w\-.]*)(?:\s*[=:]\s*|\s+)[\"']?(?P<value>\[?\d{1,3}(?:, ?[1-9]\d{0,2})+\]?"
     r"|(?<=visible_devices=|VISIBLE_DEVICES=)\d)(?![\w.,])"
 )
 #: `took 12.5 seconds`, `took 3 hrs 16 minutes`.
@@ -276,6 +276,8 @@ class Run(Struct):
     #: Why the run ended without a result, as its log says.
     failure: str = ""
     line: int = 1
+    #: What stands in the heading above its first result.
+    heading: str = ""
     #: The numbers of each setting, in order: its value is the last one.
     chosen: dict[str, list[Any]] = field(default_factory=dict)
 
@@ -623,14 +625,16 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
         k for k in from_zero if meant_by(k) in _COUNTED_IN_RUNS or plain_name(k) in words_of("headers.number_of_one")
     }
     lines = text.replace("\r", "\n").split("\n")
-    titles = _titles_of_lists(lines)
+    titles, heading_text = _titles_of_lists(lines), ""
     for number, (line, names_a_run) in enumerate(_with_names(lines), 1):
         if not line:
             continue
         run = runs[-1]
         if _CODE.match(line) or _PREPARED.match(line):
             continue
-        heading = _HEADING.match(line) if by_heading and not _has_result(line) else None
+        heading = _HEADING.match(line) if line[:1] in "#*[ \t" and not _has_result(line) else None
+        heading_text = line.strip(" \t*#:[]") if heading else heading_text
+        heading = heading if by_heading else None
         if (heading or number in titles) and run.measured:
             runs.append(run := run.following(number))
         title = titles.get(number) or (heading and (heading["section"] or heading["bold"]))
@@ -658,11 +662,22 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
             if names_next and _changes(run, key, value) and run.measured:
                 runs.append(run := run.following(number))
             run.add(key, value, unit, tested)
+            run.heading = run.heading or (heading_text if is_result(key, unit) else "")
     if not (only_tests or any(run.measured for run in runs)) and any(run.tested for run in runs):
         return _runs(text, by_heading, size, only_tests=True)
     if len(runs) > 1 and not runs[-1].measured and not runs[-1].failure:
         runs.pop()
-    return _without_setup(runs)
+    return _with_headings(_without_setup(runs))
+
+
+def _with_headings(runs: list[Run]) -> list[Run]:
+    """Return runs with the heading above each as its section, where settings do not tell them all from each other."""
+    settings = {str({k: v[-1] for k, v in run.values.items() if k not in run.results}) for run in runs}
+    headings = {run.heading for run in runs} - {""}
+    if len(settings) < len(headings) == len(runs):
+        for run in runs:
+            run.values.setdefault("section", [run.heading])
+    return runs
 
 
 def _titles_of_lists(lines: Sequence[str]) -> dict[int, str]:

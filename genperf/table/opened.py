@@ -433,7 +433,7 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     else:
         metrics = of_exposition(text) if "{" in text[:HEAD_BYTES] else None
         text = metrics or of_literals(text) or of_outline(text) or text
-        text = with_drawn_tables(text) if "<table" in text or "list-table::" in text else text
+        text = with_drawn_tables(text) if any(sign in text for sign in ("<table", "<!--", "list-table::")) else text
     refuse_other_text(text, name)
     if delimiter is not None:
         return read_delimited(text, name, delimiter)
@@ -483,8 +483,10 @@ def _table_or_log(text: str, name: str) -> Source:
             raise
         return other
     columns = source.cells.values()
-    if len(columns) == 1 and (titled := titled_numbers(text)) is not None:
-        return read_delimited(titled, name, "\t")
+    unnamed = source.cells.get("column1")
+    holds_no_cells = len(columns) == 1 or (unnamed is not None and not mostly_numbers(labels(unnamed).tolist()))
+    if holds_no_cells and (other := _not_delimited(text, name)) is not None:
+        return other
     header_may_be_fact = (
         not len(source)
         or (source.delimiter in (" ", RUNS) and any(name.startswith("--") for name in source.cells))
@@ -763,7 +765,8 @@ def _unit_of_caption(source: Source) -> dict[str, str]:
     if not unit or any(header_of(name).kind for name in source.cells):
         return {}
     # A number may have a mark beside it, and no unit of its own.
-    parts = {n: [*map(parts_of, map(str, cells))] for n, cells in source.cells.items() if meant_by(n) is None}
+    columns = {n: cells for n, cells in source.cells.items() if n == "value" or "value" not in source.cells}
+    parts = {n: [*map(parts_of, map(str, cells))] for n, cells in columns.items() if meant_by(n) is None}
     without_unit = {n: sum(cell is not None and not cell.unit for cell in cells) for n, cells in parts.items()}
     return {n: unit for n, count in without_unit.items() if 2 * count > len(source)}
 

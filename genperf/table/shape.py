@@ -174,9 +174,10 @@ def _stacked(
 
 
 def units_in(caption: str) -> list[str]:
-    """Return the units in brackets in a caption, perhaps behind a word for them: `(unit: images/s)`."""
-    bracketed = re.findall(r"[(\[（](?:[^()\[\]（）]*[:：])?\s*([^()\[\]（）:：]+)[)\]）]", caption)
-    return [unit for unit in bracketed if header_of(f"x ({unit})").kind]
+    """Return the units in a caption, in brackets perhaps behind a word for them: `(unit: images/s)`, `in seconds`."""
+    stated = re.findall(r"[(\[（](?:[^()\[\]（）]*[:：])?\s*([^()\[\]（）:：]+)[)\]）]", caption)
+    stated += re.findall(r"(?<=\bin )([^\W\d_]+)(?=\s*(?:$|[:：(\[]))", caption)
+    return [canonical_time(unit) or unit for unit in stated if header_of(f"x ({unit})").kind]
 
 
 #: Names of parts of a step: `backward`.
@@ -326,7 +327,8 @@ def _spread(long: Source, count: str, value: str) -> Source:
 def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
     """Return the columns that differ by a number alone and belong together: values at the same counts, or repeats."""
     # `single device` is of one, beside `2 cards`.
-    readings = {name: reading for name in cells if (reading := _reading(_ONE.sub("1 ", name))) is not None}
+    plain = {name: _ONE.sub("1 ", _FILE_END.sub("", name)) for name in cells}
+    readings = {name: reading for name, text in plain.items() if (reading := _reading(text)) is not None}
     counted_words = {word for kind, word, *_ in readings.values() if kind in ("before", "bare")}
     if len(counted_words) == 1:
         # So is `sequential`, beside `2 threads` or `2`; `8 GPUs (2 nodes)` is of 8, beside `4 GPUs`.
@@ -520,7 +522,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
         parsed, without = _read_alike(reader, names, is_grid=reader is grid)
         keys = {frozenset(values) for values, _ in parsed.values()}
         # One name without a number may be that of a baseline.
-        if len(keys) != 1 or len(parsed) < 2 or len(without) > 1:
+        if len(keys) != 1 or len(parsed) < min(2, len(names)) or len(without) > 1:
             continue
         columns = list(next(iter(parsed.values()))[0])
         same = {word for word in columns if len({values[word] for values, _ in parsed.values()}) < 2}
@@ -569,7 +571,9 @@ def with_factors(source: Source) -> Source:
     for column, values in source.columns.items():
         texts = labels(values).tolist() if values.dtype.kind == "O" else []
         different = sorted({*texts} - {""})
-        are_names = 2 <= len(different) <= MOST_NAMES and not all(map(is_number, different))
+        # `A100*N1C8` below `GPUs` is a count, also where all rows have it.
+        fewest = 1 if meant_by(column) in LEVELS else 2
+        are_names = fewest <= len(different) <= MOST_NAMES and not all(map(is_number, different))
         names = taken_apart(column, different) if are_names else None
         if names is None:
             continue

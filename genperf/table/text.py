@@ -630,10 +630,12 @@ def cut_table(text: str, above: int = 3) -> str | None:
 
     It is cut where all its lines are blank: pandas prints levels above each other once. So many lines may stand above.
     """
-    lines = [line.expandtabs().rstrip() for line in text.splitlines() if line.strip()]
+    lines = [line.expandtabs().rstrip() for line in text.splitlines() if line.strip() and not _RULE.match(line)]
     width = max(map(len, lines), default=0)
     if not 3 <= len(lines) <= MOST_NAMES or width > MOST_NAMES or any(map(str.isdigit, lines[0])):
         return None
+    if above and lines[0][0] != " " and "  " not in lines[0]:
+        return cut_table("\n".join(lines[1:]), above - 1)  # a title
     used = [any(line[k : k + 1].strip() for line in lines) for k in range(width)]
     starts = [start for start, _ in _spans(used)]
     rows = [
