@@ -107,9 +107,7 @@ def _as_html(table: re.Match[str]) -> str:
 
 
 def with_drawn_tables(text: str) -> str:
-    r"""Return a text with its tables of HTML and lists of reStructuredText drawn as in Markdown, in as many lines.
-
-    Comments of HTML are left out.
+    r"""Return a text without comments of HTML, its tables of HTML and reStructuredText as Markdown, in as many lines.
 
     >>> with_drawn_tables("# Speed\n<table>\n<tr><td>GPUs</td><td>s</td></tr>\n<tr><td>1</td><td>9</td></tr>\n</table>")
     '# Speed\n| GPUs | s |\n| --- | --- |\n| 1 | 9 |\n'

@@ -243,7 +243,7 @@ _DAY_AND_HOUR = re.compile(r"(?:^|[ \dT])\d\d$")
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
 _UNIT_OF_LINE = re.compile(rf"\(({'|'.join(TIME_WORDS)})\)\s*(?:\||:\s*(?![\s\d.]))")
 #: `## 8 nodes`, `**8 nodes**`, `[8gpu]`.
-_HEADING = re.compile(r"#{1,4} +\S|\*\*(?P<bold>[^*]+)\*\*:?\s*$|\s*\[(?P<section>[^\[\]=:,]+)\]\s*$")
+_HEADING = re.compile(r"#{1,4} +\S|\*\*[^*]+\*\*:?\s*$|\s*\[[^\[\]=:,]+\]\s*$")
 #: `- 8 nodes: 0.2 s`
 _ITEM = re.compile(r"[ \t]*[-*•][ \t]")
 #: A line of the program, which some runs print first: its numbers are defaults.
@@ -634,11 +634,9 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
             continue
         heading = _HEADING.match(line) if line[:1] in "#*[ \t" and not _has_result(line) else None
         heading_text = line.strip(" \t*#:[]") if heading else heading_text
-        heading = heading if by_heading else None
-        if (heading or number in titles) and run.measured:
+        if ((by_heading and heading) or number in titles) and run.measured:
             runs.append(run := run.following(number))
-        title = titles.get(number) or (heading and (heading["section"] or heading["bold"]))
-        if title:
+        if title := titles.get(number):
             run.values["section"] = [title.strip()]
         if not run.failure:
             run.failure = failure_of(line)
@@ -733,13 +731,7 @@ def _with_names(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 
 def _under_heads(above: str, line: str) -> str:
-    r"""Return a line of numbers, below the line of their names, as `name: value | name: value`; another line as it is.
-
-    >>> _under_heads("      Wall t (s)    (%)", "Time:   700.1   98.2")
-    'Wall t (s): 700.1'
-    >>> _under_heads("    (ns/day)   (hour/ns)", "Performance:  12.3  1.9")
-    'Performance (ns/day): 12.3'
-    """
+    """Return a line of numbers below the line of their names as `name: value | name: value`; another line as it is."""
     match = _UNDER_HEADS.fullmatch(line)
     if match is None or _HEADS.fullmatch(above) is None:
         return line

@@ -83,7 +83,6 @@ from genperf.table.text import (
     JSON,
     MOST_TABLES,
     RUNS,
-    alike,
     column_names,
     counts_vary,
     cut_table,
@@ -492,7 +491,6 @@ def _table_or_log(text: str, name: str) -> Source:
         or (source.delimiter in (" ", RUNS) and any(name.startswith("--") for name in source.cells))
         or source.ragged
         or sum(any(map(label, cells)) for cells in columns) == 1
-        or ("column1" in source.cells and alike(*([label(cells[k]) for cells in columns] for k in (0, -1))))
     )
     if begins_with_facts(text, source.delimiter in (" ", RUNS)) or (header_may_be_fact and is_log(text)):
         return source_of_log(text, name) or source_of_settings(text, name) or source

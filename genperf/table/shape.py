@@ -57,7 +57,6 @@ _VALUE, _COUNT, _RUN = "value", "count", "repeat"
 _PAIR = re.compile(r"(?<![\w.])(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?)(?![\w.])")
 #: What says that a number before it is of each device.
 _EACH = re.compile(r"(?<=\d)\s+(?:each|per\s+[^\W\d_]+)(?![^\W_])", re.IGNORECASE)
-_FLAG = re.compile(r"(?<!\S)--?(?P<word>[^\W\d_][\w\-]*)[ =](?P<number>\d+)(?!\S)")
 _KIND = rf"(?={any_of('cells.kinds_of_devices')}s?(?![^\W_]))"
 #: `8x A100`, `llama_8xA100`, `8h100`, `A100 x 8`, `V100*8`, `A100 (8x)`; before a blank only at the start: `8 P100s`.
 _MULTIPLE = re.compile(
@@ -517,7 +516,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
     glued = [taken for name in names if not _PARTED.search(name) and (taken := _of_all_kinds(name))]
     are_known = len(glued) == len(names) and all(len(words) > 2 and all(map(meant_by, words)) for words, _ in glued)
     parted = () if are_known else (_counted, _parted)
-    for reader in (_placed(names), grid, _flags, _pairs, _multiple, *parted, _of_all_kinds):
+    for reader in (_placed(names), grid, _pairs, _multiple, *parted, _of_all_kinds):
         read: Callable[[str], Taken | None] = reader
         parsed, without = _read_alike(reader, names, is_grid=reader is grid)
         keys = {frozenset(values) for values, _ in parsed.values()}
@@ -528,7 +527,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
         same = {word for word in columns if len({values[word] for values, _ in parsed.values()}) < 2}
         # One size of a layout is a setting of all runs.
         same = {word for word in same if len(word) == 1 or meant_by(word) is None}
-        if reader in (_counted, _parted, _flags, _of_all_kinds) and same < {*columns}:
+        if reader in (_counted, _parted, _of_all_kinds) and same < {*columns}:
             # `llama3_8b_4gpus`: what is the same in all names is no setting.
             read, columns = _without(reader, same), [word for word in columns if word not in same]
             parsed = {n: ({w: v for w, v in values.items() if w not in same}, k) for n, (values, k) in parsed.items()}
@@ -728,11 +727,6 @@ def _assigned_settings(names: Sequence[str]) -> Names | None:
 def _pairs(name: str) -> Taken | None:
     """Read `n=8, m=32` and `2 GPUs, batch=32 each`."""
     return _with_counts(_taken(_EACH.sub("", name), (_PAIR, " ")))
-
-
-def _flags(name: str) -> Taken | None:
-    """Read `mpirun -np 8 ./solve --size 4096`."""
-    return _taken(name, (_FLAG, " ")) if re.search(r"\s-", name) else None
 
 
 def _multiple(name: str) -> Taken | None:

@@ -95,11 +95,7 @@ def unmarked(cell: str) -> str:
 
 
 def _rows_of_breaks(record: Sequence[str]) -> list[list[str]]:
-    """Return the rows that cells of several lines hold, numbers among them: `V100 | 1<br>2 | 122<br>178`.
-
-    >>> _rows_of_breaks(["V100", "1<br>2", "122<br>178"]), _rows_of_breaks(["GPU<br>type", "n"])
-    ([['V100', '1', '122'], ['V100', '2', '178']], [['GPU<br>type', 'n']])
-    """
+    """Return the rows that cells of several lines hold, numbers among them: `V100 | 1<br>2 | 122<br>178`."""
     lines = [re.split(r"\s*<br\s*/?>\s*", cell) for cell in record]
     several = [cells for cells in lines if len(cells) > 1]
     if len(several) < 2 or len({*map(len, several)}) > 1 or not any(all(map(_is_number, cells)) for cells in several):
@@ -603,26 +599,16 @@ _RULED = re.compile(r"^[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+[ \t]*$", 
 
 
 def ruled_table(text: str) -> str | None:
-    r"""Return a table whose columns are as wide as the rules below their names, between tabs; None of another text.
+    r"""Return a table in columns with rules below their names, between tabs; None of another text.
 
     >>> ruled_table("  JobID NNodes    Elapsed\n------- ------ ----------\n12           2   01:10:00\n13 \n")
     'JobID\tNNodes\tElapsed\n12\t2\t01:10:00\n13\t\t'
     """
-    if _RULED.search(text) is None:
+    if (rule := _RULED.search(text)) is None:
         return None
-    lines = [line.expandtabs().rstrip() for line in text.splitlines()]
-    rules = [k for k, line in enumerate(lines) if _RULED.match(line)]
-    if not rules or rules[0] == 0 or not lines[rules[0] - 1].strip():
-        return None
-    spans = [match.span() for match in re.finditer(r"\S+", lines[rules[0]])]
-    between = [*zip([0, *(end for _, end in spans)], [start for start, _ in spans], strict=False)]
-    below = itertools.takewhile(str.strip, (line for k, line in enumerate(lines) if k > rules[0] and k not in rules))
-    rows = [lines[rules[0] - 1], *below]
-    if len(rows) < 2 or any(row[left:right].strip() for row in rows for left, right in between):
-        return None
-    ends = [*(start for start, _ in spans[1:]), None]
-    cells = ([row[start:end].strip() for (start, _), end in zip(spans, ends, strict=True)] for row in rows)
-    return "\n".join(map("\t".join, cells))
+    *_, header = text[: rule.start()].splitlines() or [""]
+    rows, *_ = re.split(r"\n[ \t\r]*\n", text[rule.end() :], maxsplit=1)
+    return cut_table(f"{header}{rows}", 0)
 
 
 def cut_table(text: str, above: int = 3) -> str | None:
@@ -630,7 +616,8 @@ def cut_table(text: str, above: int = 3) -> str | None:
 
     It is cut where all its lines are blank: pandas prints levels above each other once. So many lines may stand above.
     """
-    lines = [line.expandtabs().rstrip() for line in text.splitlines() if line.strip() and not _RULE.match(line)]
+    filled = (line.expandtabs().rstrip() for line in text.splitlines() if line.strip())
+    lines = [line for line in filled if not _RULE.match(line.replace(" ", ""))]
     width = max(map(len, lines), default=0)
     if not 3 <= len(lines) <= MOST_NAMES or width > MOST_NAMES or any(map(str.isdigit, lines[0])):
         return None
@@ -1147,11 +1134,7 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
 
 
 def _runs_within(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the runs in the lists of a record, alone or by name, with what stands around them; of others itself.
-
-    >>> _runs_within({"gpus": 8, "model": {"bert": [{"step_s": 9}], "vgg": [{"step_s": 5}]}})
-    [{'gpus': 8, 'model': 'bert', 'step_s': 9}, {'gpus': 8, 'model': 'vgg', 'step_s': 5}]
-    """
+    """Return the runs in the lists of a record, alone or by name, with what stands around them; of others itself."""
     around = {key: item for key, item in record.items() if not isinstance(item, list | dict)}
     by_name = {key: item for key, item in record.items() if isinstance(item, dict)}
     lists: list[tuple[dict[str, str], Any]] = [({}, item) for item in record.values() if isinstance(item, list)]

@@ -155,11 +155,6 @@ def counted_noun(column: str) -> str:
 
 
 @lru_cache(maxsize=10_000)
-def _as_it_is(column: str) -> frozenset[str]:
-    return frozenset({plain_name(column)})
-
-
-@lru_cache(maxsize=10_000)
 def _as_a_count(column: str) -> frozenset[str]:
     """Return the names without the words that say that something is counted, in the singular and the plural."""
     plain = counted_noun(column)
@@ -188,11 +183,7 @@ def _in_other_words(column: str) -> frozenset[str]:
     apart = plain_name(re.sub(inside, "_", re.sub(r"(?<=\w)\s*/\s*(?=\w+$)", " per ", column)))
     batch = r"(mini_?)?(bs|bsz|batch_?size|batch)|((taille_d[eu]|tama[nñ]o_del?)_)?(lote|stapel|lot(?=_pa?e?r_))"
     name = re.sub(rf"(?<![a-z])({batch})(?![a-z])", "batch_size", apart)
-    name = re.sub(
-        rf"(?<![a-z]){any_of('headers.per')}_(device|gpu|rank|chip|accelerator|replica|process|card|carte|karte|tarjeta|tpu|core|dp)(?![a-z])",
-        "per_worker",
-        name,
-    )
+    name = re.sub(rf"(?<![a-z]){any_of('headers.per')}_(?:{any_of('headers.device')}|dp)(?![a-z])", "per_worker", name)
     # `Compute nodes in training job`: what is left without words for a run has to be the name of a part of a machine.
     counted = counted_noun(column)
     noun = "_".join(word for word in counted.split("_") if _OF_A_RUN.fullmatch(word) is None)
@@ -222,7 +213,7 @@ def _batch_in_other_words(name: str) -> set[str]:
 
 
 #: A name as it is comes first, then the others.
-_SPELLINGS = (_as_it_is, _as_a_count, _in_other_words)
+_SPELLINGS = (lambda column: frozenset({plain_name(column)}), _as_a_count, _in_other_words)
 
 
 def noun_of(column: str) -> str:
