@@ -18,8 +18,9 @@ from genperf.formula import parse
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.evidence import MONEY, role_by_words
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
-from genperf.panel.legend import Legend, NamedColumn, RunPrice, in_title
+from genperf.panel.legend import Legend, NamedColumn, in_title
 from genperf.panel.options import OPTIONS, FailureRule, Roles
+from genperf.panel.prices import with_prices
 from genperf.panel.question import column_named, in_columns, wanted_name
 from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, read_columns
 from genperf.panel.table import Table
@@ -27,11 +28,8 @@ from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, numbers
 from genperf.table.facts import is_result
 from genperf.table.opened import understood
-from genperf.vocabulary.headers import DEVICE_WORDS, RELATIVE, STEP_WORDS, header_of
-from genperf.vocabulary.names import LEVELS, WAYS, meant_by, plain_name, words_in
-
-#: Relative difference up to which the prices of runs are the same.
-SAME_PRICE = 0.01
+from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, header_of
+from genperf.vocabulary.names import WAYS, meant_by, plain_name
 
 
 def legend_of(
@@ -69,42 +67,6 @@ def _of_cells(texts: list[str]) -> NamedColumn:
     values, reasons = numbers(levels)
     levels_shown = levels if len(levels) < 2 else [levels[place] for place in reasons]
     return NamedColumn(True, tuple(levels_shown), len(levels), (float(np.nanmin(values)), float(np.nanmax(values))))
-
-
-def _with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> Legend:
-    """Return a legend with the column of money per hour, and the price of the runs of each group where they agree.
-
-    A price that is the same in each run is that of one node, where nodes are counted and its header names no devices,
-    and else of one of the scale. One in proportion to the count is the price of all. That of a device means nothing
-    where only nodes are counted.
-    """
-    hourly = [c for c in reading.with_role("ratio") if MONEY in c.reasons and c.kind == "rate"]
-    scale = reading.scale or ""
-    if not hourly or meant_by(scale) not in LEVELS:
-        return legend
-    column, names = hourly[0], reading.roles.group
-    of_a_device = not DEVICE_WORDS.isdisjoint(words_in(column.name))
-    counts_devices = {"workers", "devices_per_node", *WAYS}
-    if of_a_device and counts_devices.isdisjoint(c.canonical for c in reading.columns.values()):
-        return legend
-    sign = re.search(r"[$€£¥]", f"{column.name} {units.get(column.name, '')}")
-    nodes = next((c.name for c in reading.with_role("setting") if c.canonical == "nodes"), None)
-    texts = [reading.columns[name].texts.astype(str).tolist() for name in names]
-    keys = list(zip(*texts, strict=True)) if names else [()] * len(column.values)
-    prices, groups = list[RunPrice](), list(dict.fromkeys(keys))
-    for key in groups:
-        rows = np.array([of_run == key for of_run in keys])
-        paid, counts = column.values[rows], reading.columns[scale].values[rows]
-        of_one = next((p for p in (paid, paid / counts) if np.ptp(p) <= SAME_PRICE * np.max(p)), None)
-        if of_one is None or len(np.unique(counts)) < 2:
-            continue
-        text = f"{float(np.median(of_one)):.6g}{sign[0] if sign else ''}/{column.header.unit}"
-        per = (scale if meant_by(scale) == "nodes" else None) if of_one is not paid else nodes
-        per = None if of_one is paid and of_a_device else per
-        prices.append(RunPrice(text, per, dict(zip(names, key, strict=True))))
-    if len(prices) == len(groups) and len({(price.text, price.per) for price in prices}) == 1:
-        prices = [replace(prices[0], levels={})]
-    return replace(legend, price_column=column.name, prices=tuple(prices))
 
 
 def read_with_roles(
@@ -312,7 +274,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         derived, kept = [*self.given.derived, *reading.derived], {*used, *repeating, *synonyms}
         legend = legend_of(self.source, derived, self.mapping, kept)
         legend = replace(legend, scale=reading.scale or "", repeating=tuple(repeating), synonyms=synonyms)
-        return _with_prices(legend, reading, self.source.units)
+        return with_prices(legend, reading, self.source.units)
 
     def table(self) -> Table:
         """Return the checked table."""
@@ -321,7 +283,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             if any(role_by_words(name) == ("ratio", MONEY) for name in self.source.columns):
                 reading = attempted(lambda: self.reading)
                 legend = (
-                    legend if isinstance(reading, GenperfError) else _with_prices(legend, reading, self.source.units)
+                    legend if isinstance(reading, GenperfError) else with_prices(legend, reading, self.source.units)
                 )
             return read_with_roles(self.files or self.source, self.given, self.mapping, legend)
         roles = replace(self.roles(), skip_bad_rows=True)

@@ -1,0 +1,65 @@
+"""What the runs of a table cost: the column of money per hour, by group."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from msgspec.structs import replace
+
+from genperf.arrays import Array, Mask
+from genperf.panel.evidence import MONEY
+from genperf.panel.legend import Legend, RunPrice
+from genperf.panel.reading import Reading
+from genperf.vocabulary.headers import DEVICE_WORDS
+from genperf.vocabulary.names import LEVELS, WAYS, meant_by, words_in
+
+#: Relative difference up to which the prices of runs are the same.
+SAME_PRICE = 0.01
+#: What tells how many devices there are, beside nodes.
+_COUNTS_DEVICES = frozenset(("workers", "devices_per_node", *WAYS))
+
+
+def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> Legend:
+    """Return a legend with the column of money per hour, and the price of the runs of each group where they agree.
+
+    A price that is the same in each run is that of one node, where nodes are counted and its header names no devices,
+    and else of one of the scale. One in proportion to the count is the price of all. That of a device means nothing
+    where only nodes are counted. `units` are those that stood in the cells.
+    """
+    hourly = [c for c in reading.with_role("ratio") if MONEY in c.reasons and c.kind == "rate"]
+    if not hourly or reading.scale is None or meant_by(reading.scale) not in LEVELS:
+        return legend
+    column, counts = hourly[0], reading.columns[reading.scale].values
+    of_a_device = not DEVICE_WORDS.isdisjoint(words_in(column.name))
+    if of_a_device and _COUNTS_DEVICES.isdisjoint(c.canonical for c in reading.columns.values()):
+        return legend
+    nodes = next((c.name for c in reading.with_role("setting") if c.canonical == "nodes"), None)
+    per_equal, per_total = (None if of_a_device else nodes), (reading.scale if nodes == reading.scale else None)
+    sign = re.search(r"[$€£¥]", f"{column.name} {units.get(column.name, '')}")
+    prices, groups = list[RunPrice](), [*_groups(reading, len(counts))]
+    for levels, rows in groups:
+        equal, total = _price_of_one(column.values[rows]), _price_of_one(column.values[rows] / counts[rows])
+        of_one, per = (total, per_total) if equal is None else (equal, per_equal)
+        # One count does not tell the price of one from that of all.
+        if of_one is not None and len(np.unique(counts[rows])) > 1:
+            text = f"{of_one:.6g}{sign[0] if sign else ''}/{column.header.unit}"
+            prices.append(RunPrice(text, per, levels))
+    if len(prices) == len(groups) and len({(price.text, price.per) for price in prices}) == 1:
+        prices = [replace(prices[0], levels={})]
+    return replace(legend, price_column=column.name, prices=tuple(prices))
+
+
+def _groups(reading: Reading, rows: int) -> Iterator[tuple[dict[str, str], Mask]]:
+    """Yield the levels of the group columns of each series with the mask of its rows; all rows without such columns."""
+    names = reading.roles.group
+    texts = [reading.columns[name].texts.astype(str).tolist() for name in names]
+    keys = list(zip(*texts, strict=True)) if names else [()] * rows
+    for key in dict.fromkeys(keys):
+        yield dict(zip(names, key, strict=True)), np.array([of_run == key for of_run in keys], dtype=bool)
+
+
+def _price_of_one(paid: Array) -> float | None:
+    """Return the median of prices that are the same; None of others."""
+    return float(np.median(paid)) if np.ptp(paid) <= SAME_PRICE * np.max(paid) else None
