@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from genperf.scaling import KINDS, Scaling
 from genperf.table import Factor
 from genperf.table.clean import label
 from genperf.vocabulary.names import LEVELS, WAYS
-
-if TYPE_CHECKING:
-    pass
 
 #: Times the largest measured count that a forecast is of which names none: the nearest question there is.
 NEXT_DOUBLING = 2.0
@@ -181,7 +178,7 @@ def completed(
     if needed and not fill:
         filled, _ = completed(panel, columns, rows, fill=True, refuse=False)
         raise _missing(needed, {name: cells[0] for name, cells in filled.items()}, where)
-    values, following, is_new = dict(columns), list[str](), True
+    values, following, was_measured = dict(columns), list[str](), False
     for name in computed:
         # A formula of no column, `devices_per_node=8`, is one number.
         result = np.asarray(evaluate(parse(panel.derived[name]).node, columns), float)
@@ -190,16 +187,17 @@ def completed(
         requested_parts |= parts_given(panel, {name: values[name] for name in computed})
         base, sizes = _runs_of(panel, values, requested_parts, rows)
         grows = machine.grows_like(base) if machine.growth is None else None
-        solved_parts, parts = machine.of(base), requested_parts
+        solved_parts = machine.of(base)
         # A machine that was measured stays as it was, whatever its parts multiply to.
-        is_new = not parts or any(p not in solved_parts or np.any(solved_parts[p] != parts[p]) for p in parts)
-        if is_new:
-            solved_parts = machine.solved(solved_parts, parts, sizes, grows)
+        alike = (np.all(solved_parts.get(part, np.nan) == given) for part, given in requested_parts.items())
+        was_measured = bool(panel.runs and requested_parts) and all(alike)
+        if not was_measured:
+            solved_parts = machine.solved(solved_parts, requested_parts, sizes, grows)
         for factor in absent:
             values[factor.name] = solved_parts.get(machine.part_of.get(factor.name, ""), base[factor.name])
             if factor not in needed and (factor.distinct > 1 or np.any(values[factor.name] != base[factor.name])):
                 following.append(factor.name)
-    if requested_parts and refuse and is_new:
+    if requested_parts and refuse and not was_measured:
         settings = {name: values[name] for name in factors}
         machine.refuse_contradictions({**machine.of(settings), **requested_parts}, requested_parts, where)
     return {name: values[name] for name in factors}, following
