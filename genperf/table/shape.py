@@ -173,9 +173,17 @@ def _stacked(
 
 
 def units_in(caption: str) -> list[str]:
-    """Return the units in a caption, in brackets perhaps behind a word for them: `(unit: images/s)`, `in seconds`."""
+    """Return the units in a caption, in brackets perhaps behind a word for them, or that it is: `(unit: images/s)`.
+
+    >>> units_in("Throughput (images/s)"), units_in("Time in seconds"), units_in("images/sec"), units_in("total_time_s")
+    (['images/s'], ['s'], ['images/sec'], ['s'])
+    """
     stated = re.findall(r"[(\[（](?:[^()\[\]（）]*[:：])?\s*([^()\[\]（）:：]+)[)\]）]", caption)
     stated += re.findall(r"(?<=\bin )([^\W\d_]+)(?=\s*(?:$|[:：(\[]))", caption)
+    last = re.split(r"[\s_]", caption.strip())[-1]
+    if not stated and (last == caption.strip() or (header_of(caption).kind == "time" and canonical_time(last))):
+        # The caption is a unit, or a name with one: `images/sec`, `total_time_s`.
+        stated = [last] if "/" in last or canonical_time(last) else []
     return [canonical_time(unit) or unit for unit in stated if header_of(f"x ({unit})").kind]
 
 

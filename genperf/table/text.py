@@ -143,6 +143,8 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     fullest, several_blocks = _fullest_block(records)
     below_header, steps = (fullest, []) if drawn else _with_header(text, fullest, separator)
     tables = _tables(below_header, drawn=text if drawn else "")
+    (first, found, title), *others = tables
+    tables = [(first, found, title or _commented_title(text, first[0][0])), *others]
     return _likeliest_source(tables, name, separator, [*steps, *several_blocks], drawn)
 
 
@@ -738,6 +740,12 @@ def _below(header: str, line: str) -> list[str]:
     words = [match.span() for match in re.finditer(r"[^\s#]\S*", header)]
     under = [*re.finditer(r"[^\s#]\S*", line)]
     return [next((m[0] for m in under if m.start() < end and start < m.end()), "") for start, end in words]
+
+
+def _commented_title(text: str, line: int) -> str:
+    """Return the nearest comment right above the header that states a unit, `# training time (h)`; else nothing."""
+    above = itertools.takewhile(lambda text: text.lstrip().startswith("#"), reversed(text.splitlines()[: line - 1]))
+    return next((title for comment in above if units_in(title := comment.strip("# \t"))), "")
 
 
 def _under_comments(text: str, header: Record, records: Sequence[Record]) -> list[Record]:

@@ -650,6 +650,8 @@ FIRST: dict[str, tuple[str, dict[str, object], str | None, str | None, float | N
         "instances,step_s\np4d.24xlarge x 1,0.41\np4d.24xlarge x 2,0.43\np4d.24xlarge x 4,0.45\n", {"instances": 8},
         None, None, 0.46,
     ),
+    "a comment": ("# training time (h)\nnet,1 GPU,2 GPUs,4 GPUs\na,8,4.2,2.2\n", {"gpus": 8}, None, "h", 1.18),
+    "a title that is a unit": ("images/sec\nnet,1 GPU,2 GPUs,4 GPUs\na,8,15,28\n", {"gpus": 8}, None, "images/s", 53),
     "a clock": ("ranks,epoch_time\n8,41:10\n16,41:32\n32,41:41\n", {"ranks": 64}, None, None, 2515.0),
     "minutes and seconds": ("ranks,time (min:sec)\n8,41:10\n16,41:32\n32,41:41\n", {"ranks": 64}, None, None, 2515.0),
 }  # fmt: skip
