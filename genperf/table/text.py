@@ -143,8 +143,10 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     fullest, several_blocks = _fullest_block(records)
     below_header, steps = (fullest, []) if drawn else _with_header(text, fullest, separator)
     tables = _tables(below_header, drawn=text if drawn else "")
-    (first, found, title), *others = tables
-    tables = [(first, found, title or _commented_title(text, first[0][0])), *others]
+    if "#" in text:
+        (records_of_table, steps_to_table, title), *further = tables
+        titled = title or _commented_title(text, records_of_table[0][0])
+        tables = [(records_of_table, steps_to_table, titled), *further]
     return _likeliest_source(tables, name, separator, [*steps, *several_blocks], drawn)
 
 
