@@ -101,7 +101,7 @@ class Question(Struct, frozen=True):
         """Return the question about the model of a group, whose batch is that of its steps."""
         return replace(
             self,
-            price=self.price or paid_by_runs(result.panel, group),
+            price=self.price or paid_by_runs(result.panel.legend, group),
             sample=result.schema.target.samples,
             steps=self.work is not None or result.schema.of_steps,
             constants={**result.panel.within(group).constants, **self.constants},

@@ -41,7 +41,7 @@ from genperf.panel.configurations import forecast_at, kept_beside
 from genperf.panel.evidence import MONEY, TableColumn, is_size
 from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
-from genperf.panel.quantities import price_of
+from genperf.panel.quantities import paid_by_runs
 from genperf.panel.question import SCALE, Requested, in_columns, in_factors
 from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, MOST_EFFICIENT, Reading
@@ -309,9 +309,11 @@ def ask_recognised(
         return replace(answer, notes=(*notes_of_question, *answer.notes))
     reading, resolved = opened.reading, _resolved(opened)
     series, question, notes = _series(reading, resolved), question or Question(), list[str]()
-    if question.price is None and opened.legend.prices and (price := opened.legend.price_of(series.levels)):
-        question = replace(question, price=price_of(price.text, question.per or price.per))
-        notes = [f"the price is {price.text} by '{opened.legend.price_column}'; --price sets it"]
+    # Most tables have no prices to look through.
+    if question.price is None and opened.legend.prices:
+        question = replace(question, price=paid_by_runs(opened.legend, series.levels, question.per))
+        column, price = opened.legend.price_column, question.price
+        notes = [] if price is None else [f"the price is {price.text} by '{column}'; --price sets it"]
     answer = _SeriesAnswers(opened, reading, series, question, seed).answered(resolved)
     if header_of(wanted or "").kind == "time" and reading.columns[reading.quantities[0]].kind == "rate":
         # The time of a step is wanted, and a rate was measured.

@@ -9,7 +9,6 @@ from genperf.attribution.elasticity import doublings_at
 from genperf.attribution.equation import level_exponents
 from genperf.errors import LISTED, GenperfError, counted
 from genperf.models import MODELS
-from genperf.prediction.member import by_label
 from genperf.result import FitResult, GroupedResult
 from genperf.result.fit_result import UNTESTED
 from genperf.words.numbers import heading
@@ -109,7 +108,7 @@ def members_line(result: FitResult) -> str:
     """Return the name of an expression, or the heaviest of an average with their shares; the others are counted."""
     if len(result.members) == 1:
         return f"expression: {result.best.name}"
-    shares = [(of.label, of.weight) for of in by_label(result.members) if of.weight > 0.0]
+    shares = [(name, share) for name, share in result.shares() if share > 0.0]
     if len(shares) == 1:
         return f"averaged: {counted(len(result.members), 'expression')}, {shares[0][0]}"
     named = [f"{100 * share:.0f} % {name}" for name, share in shares if share >= SHARE_SHOWN][:LISTED]

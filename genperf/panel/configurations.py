@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,13 +20,17 @@ from genperf.table import Factor
 from genperf.table.clean import label
 from genperf.vocabulary.names import LEVELS, WAYS
 
+if TYPE_CHECKING:
+    from genperf.panel.table import Table
+
 #: Times the largest measured count that a forecast is of which names none: the nearest question there is.
 NEXT_DOUBLING = 2.0
 
 
-def medians_along(panel: Panel, along: str, rows: Columns) -> list[Median]:
+def medians_along(panel: Panel, along: str, rows: Columns, table: Table | None = None) -> list[Median]:
     """Return the measured configurations with all that is constant in the rows of a curve `along` a factor, sorted."""
-    names = [f.name for f in panel.factors]
+    names = [f.name for f in (panel if table is None else table).factors]
+    medians = panel.medians if table is None else table.median_runs(len(table))
     columns = {name: np.asarray(rows[name]) for name in names if name in rows and name != along}
     constant = {name: cells[0] for name, cells in columns.items() if (cells == cells[0]).all()}
 
@@ -35,7 +39,7 @@ def medians_along(panel: Panel, along: str, rows: Columns) -> list[Median]:
             return str(measured) == str(value)
         return bool(np.isclose(measured, float(value), rtol=1e-9))
 
-    agreeing = [m for m in panel.medians if all(same(m.values[names.index(n)], value) for n, value in constant.items())]
+    agreeing = [m for m in medians if all(same(m.values[names.index(n)], value) for n, value in constant.items())]
     return sorted(agreeing, key=lambda m: (float(m.values[names.index(along)]), m.value, m.lowest, m.highest))
 
 

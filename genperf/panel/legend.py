@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import cached_property
 from typing import Any
 
@@ -75,10 +75,6 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         """The columns of numbers that have no header: `column1`."""
         numeric = [n for n, column in self.columns.items() if column.numeric and column.distinct > 1]
         return tuple(n for n in numeric if re.fullmatch(r"column\d+", n))
-
-    def price_of(self, group: Mapping[str, str]) -> RunPrice | None:
-        """Return the price of the runs of a group, by its levels; None where no column has it."""
-        return next((price for price in self.prices if price.levels.items() <= group.items()), None)
 
     def cells_of_name(self, column: str, name: str) -> dict[str, str]:
         """Return what a name in a column of names says, {"pipe": "8"} of `pipe-8`; {} where it holds no such names."""

@@ -14,6 +14,7 @@ from genperf.errors import GenperfError, ModelError, TableError
 from genperf.facts import CURRENCY, ENDS, Paid, Training
 from genperf.formula import Call, Name, Node, Number, call, evaluate, names_in, parse, substitute
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
+from genperf.panel.legend import Legend
 from genperf.panel.panel import ONE, Panel
 from genperf.peaks import peak_of
 from genperf.vocabulary.headers import STEP_WORDS, canonical_time, in_multiples
@@ -192,10 +193,11 @@ def paid_for(panel: Panel, per: str | None, price: Paid | None = None) -> tuple[
     return column, node
 
 
-def paid_by_runs(panel: Panel, group: Mapping[str, str] | None = None) -> Paid | None:
-    """Return the price that a column of the table has for the runs of a group; None where none has one."""
-    price = None if panel.legend is None else panel.legend.price_of(group or {})
-    return None if price is None else price_of(price.text, price.per)
+def paid_by_runs(legend: Legend | None, group: Mapping[str, str], per: str | None = None) -> Paid | None:
+    """Return the price, `per` something, that a table has for the runs of a group; None where no column has one."""
+    prices = () if legend is None else legend.prices
+    of_group = next((price for price in prices if price.levels.items() <= group.items()), None)
+    return None if of_group is None else price_of(of_group.text, per or of_group.per)
 
 
 def training_of(tokens: object, peak: object = None) -> Training:

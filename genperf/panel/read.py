@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pandas as pd
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from genperf.errors import GenperfError, Note, TableError, attempted, counted, listed, suggest
+from genperf.errors import GenperfError, Note, TableError, counted, listed, suggest
 from genperf.formula import parse
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.evidence import MONEY, role_by_words
@@ -281,10 +282,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         if self.as_given:
             legend = legend_of(self.source, self.given.derived, self.mapping, self.given.columns)
             if any(role_by_words(name) == ("ratio", MONEY) for name in self.source.columns):
-                reading = attempted(lambda: self.reading)
-                legend = (
-                    legend if isinstance(reading, GenperfError) else with_prices(legend, reading, self.source.units)
-                )
+                with suppress(GenperfError):
+                    legend = with_prices(legend, self.reading, self.source.units)
             return read_with_roles(self.files or self.source, self.given, self.mapping, legend)
         roles = replace(self.roles(), skip_bad_rows=True)
         return read_with_roles(self.files or self.source, roles, self.reading.mapping, self.legend)

@@ -114,7 +114,7 @@ _NUMBERED = re.compile(r"([a-z]*[ _-]?)(\d+|[a-z])")
 SCALED = re.compile(any_of("cells.kind_of_scaling"))
 _SERIAL = re.compile(any_of("headers.serial"), re.IGNORECASE)
 #: Also of one value they say how much a step does: its tokens, its operations.
-_AMOUNTS = ("sequence", "parameters", "parameters_billion", "layers", "hidden", "vocabulary")
+_SIZES_OF_A_STEP = ("sequence", "parameters", "parameters_billion", "layers", "hidden", "vocabulary")
 #: Units of the time of a step, which are no units of a price.
 _OF_A_STEP = ("s", "ms", "us", "ns")
 #: Kind of a header → why its column is measured.
@@ -1174,7 +1174,8 @@ def _with_series(
             series = {}
     if series:
         of_series = not {*series}.isdisjoint(batches)
-        free = [c for c in free if c.name not in series and (c.name in batches or c.varies or c.canonical in _AMOUNTS)]
+        constants = {*batches, *(c.name for c in free if c.canonical in _SIZES_OF_A_STEP)}
+        free = [c for c in free if c.name not in series and (c.name in constants or c.varies)]
         free = [c for c in free if not (of_series and c.canonical == "global_batch")]
         roles = replace(roles, group=tuple(series))
     elif texts:

@@ -522,6 +522,10 @@ def _no_joint_run(medians: Table) -> Iterator[str]:
         # Of each set its first number, or its first factor where it has none.
         firsts = [next((f for f in factors if f.numeric), factors[0]) for factors in sets.values()]
         firsts.sort(key=lambda f: not f.numeric)
+        largest = [medians.columns[f.name] == f.upper for f in firsts[:2] if f.numeric]
+        if len(largest) == 2 and np.any(largest[0] & largest[1]):
+            # Nodes apart from the devices of each, for which their product stands: the runs have both.
+            return
         both = " and ".join(f"{f.name}={f.upper:g}" if f.numeric else f"another {f.name}" for f in firsts[:2])
         apart = " or ".join(f.name for f in next(iter(sets.values())))
         what = "two factors together" if one_at_a_time(medians) else f"{apart} together with another factor"

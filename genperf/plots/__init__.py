@@ -11,6 +11,7 @@ from genperf.plots.figures import (
     paper,
     predicted_against_measured,
     published,
+    residuals,
     save,
     scaling,
     sobol,

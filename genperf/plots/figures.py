@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from genperf.panel import Table
+
 
 #: Okabe & Ito (2008), distinguished with any kind of colour vision; the order of use.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
-BLUE, ORANGE, GREEN, _, SKY, VERMILION = PALETTE[:6]
+BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, YELLOW, BLACK = PALETTE
 INK, FAINT, GRID = "#1f2328", "#8a9099", "#e3e6ea"
 #: Colour and marker of each verdict, so that neither is needed to read it.
 VERDICT_STYLE = {"ok": (GREEN, "o"), "caution": (ORANGE, "s"), "extrapolating-blind": (VERMILION, "X")}
@@ -175,6 +177,8 @@ LEAST_HELD_OUT = 10
 MAX_MODELS = 5
 #: Rows of constants in one figure.
 MAX_DRAWN_CONSTANTS = 40
+#: A factor whose largest value is so many times its smallest has a logarithmic axis.
+LEAST_DOUBLINGS_RATIO = 4.0
 
 
 def _arrays(frame: pd.DataFrame, *names: str) -> Array:
@@ -198,11 +202,13 @@ def answer_curve(curve: Curve) -> Figure:
     return figure
 
 
-def scaling(result: FitResult, answer: Scaling, predictions: pd.DataFrame | None = None) -> Figure:
+def scaling(
+    result: FitResult, answer: Scaling, table: Table | None = None, predictions: pd.DataFrame | None = None
+) -> Figure:
     """Draw the predicted value along the number of workers, of `explain`, on logarithmic axes, with its band.
 
-    Families of the ensemble are grey. Of a time there is also perfect scaling. Measured configurations are those that
-    the model keeps; `predictions` of `predict` are coloured by verdict.
+    Families of the ensemble are grey. Of a time there is also perfect scaling. Measured configurations are those of
+    `table`, or the ones that the model keeps; `predictions` of `predict` are coloured by verdict.
     """
     result = answering(result, answer.at)
     target, columns = answer.quantity, _drawn([answer])
@@ -219,9 +225,9 @@ def scaling(result: FitResult, answer: Scaling, predictions: pd.DataFrame | None
         base = int(np.argmin(np.abs(x - answer.reference)))
         ax.plot(x, value[base] * perfect / perfect[base], color=INK, linestyle=":", label="perfect")
     ax.plot(x, value, color=BLUE, linewidth=2.0, label=shown(result.model))
-    medians = medians_along(result.panel, answer.along, answer.steps.columns)
+    medians = medians_along(result.panel, answer.along, answer.steps.columns, table)
     if medians:
-        position = [f.name for f in result.panel.factors].index(answer.along)
+        position = [f.name for f in (result.panel if table is None else table).factors].index(answer.along)
         at = [float(m.values[position]) for m in medians]
         measured, low, high = np.array([[m.value, m.lowest, m.highest] for m in medians]).T
         if work is not None:
@@ -389,26 +395,28 @@ def terms(result: FitResult, answer: Scaling) -> Figure:
     return figure
 
 
-def fitted_rows(result: FitResult) -> tuple[pd.DataFrame, Array]:
-    """Return the factors of the measured configurations that the model keeps, and their values."""
-    medians = result.schema.medians
+def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataFrame, Array]:
+    """Return the factors of the measured configurations and their values: of a table, or as the model keeps them."""
+    medians = result.schema.medians if table is None else table.median_runs(table.rows)
     if not medians:
-        raise GenperfError("the model file has no measured configurations", hint="fit again")
+        raise GenperfError("the model file has no measured configurations", hint="give the table, or fit again")
     frame = pd.DataFrame([m.values for m in medians], columns=[f.name for f in result.schema.factors])
     return frame, np.array([m.value for m in medians])
 
 
-def predicted_against_measured(what: FitResult | Validation, interval: float = 0.9) -> Figure:
-    """Draw predicted over measured values, of a model at its runs, or of several held out."""
+def predicted_against_measured(
+    what: FitResult | Validation, table: Table | None = None, interval: float = 0.9
+) -> Figure:
+    """Draw predicted over measured values, of a model at a table or its own, or of several held out."""
     columns = "measured", "predicted", "lower", "upper"
     if isinstance(what, Validation):
-        target, title = what.target, "held out"
+        target, title = what.target if table is None else table.target, "held out"
         points = {score.model: score.predictions.dropna(subset=["predicted"]) for score in what.models}
         arrays_by_name = {name: _arrays(frame, *columns) for name, frame in points.items() if len(frame)}
         if not arrays_by_name:
             raise GenperfError("no model predicted anything, so there is nothing to draw")
     else:
-        (rows, values), target, title = fitted_rows(what), what.schema.target, "of the fit"
+        (rows, values), target, title = fitted_rows(what, table), what.schema.target, "of the fit"
         arrays_by_name = {
             what.model: np.vstack([values, _arrays(what.predict(rows, interval), target.name, "lower", "upper")])
         }
@@ -429,6 +437,34 @@ def predicted_against_measured(what: FitResult | Validation, interval: float = 0
     ax.set_xlabel(shown(f"measured {heading(target)}"))
     ax.set_ylabel(shown(f"predicted {heading(target)}"))
     ax.set_title(f"Configurations {title}", loc="left", fontsize=10)
+    legend(ax)
+    return figure
+
+
+def residuals(result: FitResult, table: Table | None = None, along: str | None = None) -> Figure:
+    """Draw how far predictions are from measured values (%), of a table or of the fit, along a factor."""
+    rows, measured = fitted_rows(result, table)
+    target = result.schema.target
+    predicted = result.predict(rows)[target.name].to_numpy()
+    off = (predicted / measured - 1.0) * 100.0
+    varying = sorted((f for f in result.schema.varying if f.numeric), key=lambda f: f.role != "extrinsic")
+    name = along or next((f.name for f in varying), None)
+    figure, ax = new_figure()
+    ax.axhline(0.0, color=INK, linewidth=1.0)
+    noise = 100.0 * max(result.spread.misfit, result.spread.noise)
+    ax.axhspan(-noise, noise, color=BLUE, alpha=0.10, linewidth=0, label="spread of a configuration (1 s.d.)")
+    along_factor = name is not None and name in rows
+    x = rows[name].to_numpy(float) if along_factor else predicted
+    ax.plot(x, off, "o", color=BLUE, markersize=5, alpha=0.8, label="configuration")
+    ax.set_xlabel(shown(name if along_factor else f"predicted {heading(target)}"))
+    if along_factor:
+        middle = pd.Series(off).groupby(x).median()
+        ax.plot(middle.index, middle, "_", color=ORANGE, markersize=18, markeredgewidth=2.5, label="median")
+        if x.min() > 0 and x.max() / x.min() >= LEAST_DOUBLINGS_RATIO:
+            doubling_axis(ax, str(name), x)
+    else:
+        ax.set_xscale("log")
+    ax.set_ylabel("predicted − measured (% of measured)")
     legend(ax)
     return figure
 

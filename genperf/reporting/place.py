@@ -164,7 +164,9 @@ class View(Struct, frozen=True, dict=True):
 
     def priced(self, models: Iterable[tuple[Mapping[str, str], FitResult]]) -> Self:
         """Return the view at the price that the table has for all runs of some groups, unless one is given."""
-        prices = {None if self.price is not None else paid_by_runs(result.panel, group) for group, result in models}
+        if self.price is not None:
+            return self
+        prices = {paid_by_runs(result.panel.legend, group) for group, result in models}
         paid = prices.pop() if len(prices) == 1 else None
         return self if paid is None else replace(self, price=paid.text, per=self.per or paid.per)
 

@@ -373,9 +373,12 @@ class FitResult(Result, PredictedFrom):
         if len(self.members) == 1:
             lines.append(f"{schema.target.name} = {self.best.expression.text(self.best.values)}")
         else:
-            labels = by_label(self.members)[:6]
-            lines.append("members: " + ", ".join(f"{of.label} {100 * of.weight:.0f} %" for of in labels))
+            lines.append("members: " + ", ".join(f"{name} {100 * share:.0f} %" for name, share in self.shares()[:6]))
         return "\n".join([*lines, *(f"note: {n}" for n in self.notes)])
+
+    def shares(self) -> list[tuple[str, float]]:
+        """Return the shares of the members by what messages call them, largest first; equal names are added up."""
+        return [(labelled.label, labelled.weight) for labelled in by_label(self.members)]
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -244,6 +244,7 @@ class _Outcome(Struct, frozen=True, eq=False):
     step: StepWork
     #: Which alternatives may fail.
     notes: list[str]
+    #: That of the question, or what the runs cost.
     price: Paid | None
 
     @property
@@ -364,7 +365,7 @@ def _outcome(
     texts = [fits_text(probability) for probability in predicted.pop("fits").tolist()]
     notes = [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
     ends = [predicted[end].to_numpy(float) for end in (target, "lower", "upper")]
-    price = question.price or paid_by_runs(panel, group)
+    price = question.price or paid_by_runs(panel.legend, group)
     quantities = beside(panel, columns, ends, question.training, price)
     table = pd.concat([names, predicted.assign(**quantities)], axis=1)
     drawn = curves_of(result, columns, exact=True).joint_draws(JOINT_DRAWS, seed) + ln_network_ratio

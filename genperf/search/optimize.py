@@ -427,7 +427,7 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     axes = read_grid({columns[name]: values for name, values in task.over.items()})
     result = answering(result, axes)
     schema, goal, minimize, job = result.schema, task.goal, task.minimize, task.job
-    if not job.priced and schema.target.is_time and (paid := paid_by_runs(result.panel, group)) is not None:
+    if not job.priced and schema.target.is_time and (paid := paid_by_runs(result.panel.legend, group)) is not None:
         job = replace(job, price=paid.per_second, price_text=paid.text, per=job.per or paid.per)
     _check_limits(schema.target, goal, job)
     constraints = [in_model_names(text, schema) for text in task.where]

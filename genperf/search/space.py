@@ -330,10 +330,10 @@ def layouts(
     """Propose every split of a transformer over some devices, beside what the user fixes or varies.
 
     The ways run over the divisors of the devices and multiply to them, or data-parallel ways without a column take
-    those that the others leave; heads divide by the tensor ways, layers by the
-    pipeline's stages, the global batch by a pass of all ways. Tensor ways stay inside a node unless the user varies
-    them or a condition names them. The micro-batch runs over powers of two between those measured. Other factors are
-    the user's: `over` is what they vary or fix, as `optimize` takes it, and `where` are their conditions.
+    those that the others leave; heads divide by the tensor ways, layers by the pipeline's stages, the global batch by a
+    pass of all ways. Tensor ways stay inside a node unless the user varies them or a condition names them. The
+    micro-batch runs over powers of two between those measured. Other factors are the user's: `over` is what they vary
+    or fix, as `optimize` takes it, and `where` are their conditions.
     """
     if devices < 1:
         raise GenperfError(f"{devices} devices cannot be split", hint="--devices 64")

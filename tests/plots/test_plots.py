@@ -46,6 +46,7 @@ def every(result: FitResult, found: Explanation, at: dict[str, object]) -> dict[
     return {
         "scaling": plots.scaling(result, found.scaling, predictions=result.predict(at)),
         "terms": plots.terms(result, found.scaling),
+        "residuals": plots.residuals(result),
         "predicted": plots.predicted_against_measured(result),
         "constants": plots.constants(result),
         "sobol": plots.sobol(found.sensitivity),
@@ -64,6 +65,7 @@ def test_labels_and_units(result: FitResult, found: Explanation) -> None:
         "scaling": ("workers", "time (s)"),
         "terms": ("", "time (s)"),
         "efficiency": ("workers", "scaling efficiency (% of workers = 1)"),
+        "residuals": ("workers", "predicted − measured (% of measured)"),
         "predicted": ("measured time (s)", "predicted time (s)"),
         "constants": ("coefficients (s)", ""),
         "sobol": ("share of the variance of the time", ""),
@@ -73,7 +75,7 @@ def test_labels_and_units(result: FitResult, found: Explanation) -> None:
 
 
 def test_svg_has_the_same_bytes_and_no_date(result: FitResult) -> None:
-    drawn = (plots.constants, plots.predicted_against_measured)
+    drawn = (plots.residuals, plots.constants, plots.predicted_against_measured)
     first, again = ([plots.image(draw(result), "svg") for draw in drawn] for _ in range(2))
     assert first == again
     assert not any(b"<dc:date>" in svg for svg in first)
@@ -92,21 +94,22 @@ def test_nothing_is_shown_or_styled() -> None:
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_saved_as_the_ending_says(result: FitResult, tmp_path: Path, ending: str) -> None:
     for _ in range(2):
-        plots.save(plots.constants(result), tmp_path / f"f.{ending}")
+        plots.save(plots.residuals(result), tmp_path / f"f.{ending}")
     begins = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[ending]
     assert (tmp_path / f"f.{ending}").read_bytes().startswith(begins)
 
 
 def test_another_ending_is_refused(result: FitResult, tmp_path: Path) -> None:
     with pytest.raises(GenperfError, match="cannot write a figure"):
-        plots.save(plots.constants(result), tmp_path / "f.gif")
+        plots.save(plots.residuals(result), tmp_path / "f.gif")
 
 
-def test_measured_points_are_those_on_the_curve(result: FitResult, found: Explanation) -> None:
-    """At a batch of 32 there are five counts with two runs each: five points."""
-    ax = plots.scaling(result, found.scaling).axes[0]
-    drawn = [c for c in ax.containers if "measured" in c.get_label()]
-    assert len(drawn[0].lines[0].get_xdata()) == 5
+def test_measured_points_are_those_on_the_curve(result: FitResult, table: Table, found: Explanation) -> None:
+    """At a batch of 32 there are five counts with two runs each: five points, from the model or from the table."""
+    for given in (None, table):
+        ax = plots.scaling(result, found.scaling, given).axes[0]
+        drawn = [c for c in ax.containers if "measured" in c.get_label()]
+        assert len(drawn[0].lines[0].get_xdata()) == 5
 
 
 def test_held_out_predictions_of_several_models(table: Table) -> None:
@@ -120,7 +123,7 @@ def test_a_model_without_measurements_says_so(result: FitResult) -> None:
 
     bare = dataclasses.replace(result, schema=msgspec.structs.replace(result.schema, medians=()))
     with pytest.raises(GenperfError, match="has no measured configurations"):
-        plots.predicted_against_measured(bare)
+        plots.residuals(bare)
 
 
 # --- the figure of all groups, and a measured throughput drawn as such -----------------------------------------------
@@ -180,6 +183,7 @@ def test_every_axis_names_the_quantity() -> None:
         "constants": ("coefficients (GB)", ""),
         "sobol": ("share of the variance of memory_gb", ""),
         "waterfall": ("memory_gb (GB)", ""),
+        "residuals": ("workers", "predicted − measured (% of measured)"),
     }
     texts = [text.get_text() for figure in figures.values() for text in figure.findobj(Text)]
     assert any("memory_gb" in text for text in texts)
