@@ -123,6 +123,8 @@ class GrowthCounts(Struct, frozen=True):
     of_all_or_each: bool
     #: What is assumed of the work of a step, in words; empty where it is known.
     assumption: str = ""
+    #: The option that shows the samples of a step, where nothing does.
+    option: str = ""
     #: The throughput over that at the start.
     gain: Interval | None = None
     #: The cost of a further sample over that of one at the start; infinite where the throughput falls.

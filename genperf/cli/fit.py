@@ -83,7 +83,8 @@ def fit(
     else:
         tell(str(result))
         out.notes(group_notes(result))
-    unused = [name for name in measured.unused if name not in fitted_phases(measured, model).values()]
+    price = "" if measured.legend is None else measured.legend.price_column
+    unused = [name for name in measured.unused if name not in {*fitted_phases(measured, model).values(), price}]
     if unused:
         out.note(f"left out, in no role: {listed(unused)}")
     if measured.rejected:

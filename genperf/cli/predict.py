@@ -70,8 +70,10 @@ def predict(
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
     from genperf.cli.options import model_or_table, paid_at, pairs, values_at
     from genperf.panel.configurations import left_open
-    from genperf.panel.quantities import paid_for, quantities_of, training_of
+    from genperf.panel.quantities import paid_by_runs, paid_for, quantities_of, training_of
+    from genperf.result.fit_result import rows_by_group
     from genperf.table.cells import records
+    from genperf.table.clean import labels
     from genperf.words.growth import price_text
     from genperf.words.numbers import rate_unit, taken_text, with_article
 
@@ -97,12 +99,18 @@ def predict(
         open_factors = left_open(panel, {f.name: f.lower for f in panel.factors} | run, question)
         if taken := {name: plain[name].tolist() for name in open_factors if name in plain}:
             out.note(taken_text(taken))
-    predicted = with_derived(fitted, plain, shows, paid, interval, training.given)
-    if paid is not None:
+    prices: dict[tuple[str, ...], Paid | None] = {}
+    for key in rows_by_group({name: labels(plain[name]) for name in fitted.group}, len(plain["verdict"])):
+        legend, group = fitted.results[key].panel.legend, dict(zip(fitted.group, key, strict=True))
+        prices[key] = paid or paid_by_runs(legend, group, per)
+    predicted = with_derived(fitted, plain, shows, prices, interval, training.given)
+    if "cost" in shows and any(prices.values()):
         panel = fitted.first.panel
         samples = fitted.first.schema.target.samples
         unit_of_work = with_article(panel.timed if panel.measured_work is None else samples.removesuffix("s"))
-        out.note(f"cost is that of {unit_of_work}, at {price_text(paid.text, paid_for(panel, per, paid)[0])}")
+        texts = {price_text(p.text, paid_for(panel, per, p)[0]): None for p in prices.values() if p is not None}
+        by_group = ", by the group" if len(texts) > 1 else ""
+        out.note(f"cost is that of {unit_of_work}, at {' or '.join(texts)}{by_group}")
     if not out.written({"predictions": records(predicted)} if out.as_json else {}, predicted) and not out.output:
         printed = rounded(predicted, fitted, shows)
         show_predictions(printed, plain=out.no_color)
@@ -139,11 +147,14 @@ def with_derived(
     fitted: FitResult | GroupedResult,
     predicted: Mapping[str, Cells],
     shows: Mapping[str, str],
-    price: Paid | None,
+    prices: Mapping[tuple[str, ...], Paid | None],
     interval: float,
     training: Mapping[str, float],
 ) -> dict[str, Cells]:
-    """Return a prediction with the columns `shows` that follow from it, before its verdict and reason."""
+    """Return a prediction with the columns `shows` that follow from it, before its verdict and reason.
+
+    Each group that is predicted has its price.
+    """
     if not shows:
         return dict(predicted)
     import numpy as np
@@ -156,7 +167,7 @@ def with_derived(
     count = len(predicted["verdict"])
     for key, rows in rows_by_group({g: labels(predicted[g]) for g in fitted.group}, count).items():
         block = {name: np.asarray(values)[rows] for name, values in predicted.items()}
-        for name, values in derived_columns(fitted.results[key], block, shows, price, interval, training).items():
+        for name, values in derived_columns(fitted.results[key], block, shows, prices[key], interval, training).items():
             columns.setdefault(name, np.full(count, np.nan))[rows] = values
     words = {name: predicted[name] for name in ("verdict", "reason")}
     return {**{name: v for name, v in predicted.items() if name not in words}, **columns, **words}

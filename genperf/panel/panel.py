@@ -287,6 +287,8 @@ class StepWork(Struct, frozen=True):
     #: How it is known: `given` by a user, `measured` with a throughput, of the `columns`, by the kind of `scaling`,
     #: `shared` by all workers, or `assumed`: nothing shows it, and each worker is taken to keep its own.
     known: str = ""
+    #: Whether `proportional` is the work of one device of each node, as nothing shows how many a node has.
+    of_one_a_node: bool = False
 
     @property
     def whole(self) -> bool:
@@ -300,8 +302,18 @@ class StepWork(Struct, frozen=True):
     @property
     def assumption(self) -> str:
         """What is assumed, in words; empty where the work is known."""
+        if self.of_one_a_node:
+            return "nothing shows how many devices a node has, and throughput and cost are those of one a node"
         text = "nothing shows the work of a step, and each device is taken to keep its own"
         return text if self.known == "assumed" else ""
+
+    @property
+    def option(self) -> str:
+        """The option that shows the samples of a step."""
+        if self.of_one_a_node:
+            return "--let gpus_per_node=8"
+        counts = [] if self.proportional is None else sorted(names_in(self.proportional))
+        return f"--work '32*{'*'.join(map(quote_name, counts)) or 'gpus'}'"
 
 
 def panel_of(
@@ -571,7 +583,7 @@ class Panel(Struct, frozen=True, dict=True):
             counts_devices = bool(target.work) or self.find("global_batch") is not None or self.has("workers")
             # The batch of a device shows how the work of nodes of unknown size grows, and not how much it is.
             is_open = not counts_devices and batch is not None and not DEVICE_WORDS.isdisjoint(words_in(batch.name))
-            return StepWork(None if is_open else work, work, known=known)
+            return StepWork(None if is_open else work, work, known=known, of_one_a_node=is_open)
         if self.scaling is not None and KINDS[self.scaling].shared:
             return StepWork(ONE, None, self.timed, "shared")
         counted, n = self.counted, self.counted_node

@@ -48,7 +48,7 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> L
             prices.append(RunPrice(text, per, levels))
     if len(prices) == len(groups) and len({(price.text, price.per) for price in prices}) == 1:
         prices = [replace(prices[0], levels={})]
-    return replace(legend, price_column=column.name, prices=tuple(prices))
+    return replace(legend, price_column=column.name if prices else "", prices=tuple(prices))
 
 
 def _groups(reading: Reading, rows: int) -> Iterator[tuple[dict[str, str], Mask]]:

@@ -103,7 +103,7 @@ def read_with_roles(
                 table = replace(table, target=replace(table.target, counted=amounts[0]))
     table = (_with_further_quantities(table, source, roles) if roles.further else table).mapped(mapping)
     machine = table.panel.machine
-    if table.panel.step.known == "columns" and table.panel.step.total is None:
+    if table.panel.step.of_one_a_node:
         text = f"'{machine.called('batch')}' is that of a device, and nothing shows how many devices a node has"
         table = table.noted(Note(f"{text}; --let gpus_per_node=8 says it", "work_grows"))
     if machine.samples_of_one is None:

@@ -309,8 +309,8 @@ def _notes(outcomes: Sequence[_Outcome], ranked: pd.DataFrame, groups: tuple[str
     """Return which alternatives may fail, and what is supposed of their work."""
     notes = [note for outcome in outcomes for note in outcome.notes]
     if THROUGHPUT[0] in ranked:
-        assumed = [outcome.step.assumption for outcome in outcomes]
-        return notes + list(dict.fromkeys(f"{text}; --work says otherwise" for text in assumed if text))
+        steps = [outcome.step for outcome in outcomes if outcome.step.assumption]
+        return notes + list(dict.fromkeys(f"{step.assumption}; {step.option} says otherwise" for step in steps))
     # Groups may be those of a batch.
     differing = [n for n in groups if canonical_of(n) in ("batch", "global_batch") and len(set(ranked[n])) > 1]
     not_alike = "so a step of one is not the work of another"
@@ -465,7 +465,7 @@ def _cost_sentence(
     work_paid = with_article(result.schema.panel.timed)
     if not question.maximize and all(outcome.samples is not None for outcome in outcomes):
         # Work that is known but for its unit is counted in steps of one device.
-        in_samples = all(outcome.step.total is not None for outcome in outcomes)
+        in_samples = all(outcome.step.total is not None or outcome.step.of_one_a_node for outcome in outcomes)
         work_paid = million_of(result.schema.target.samples if in_samples else "steps of one")
     cheapest = ranked.iloc[int(ranked["cost"].argmin())]
     name = _called(cheapest[[*names]].tolist())

@@ -483,7 +483,7 @@ def _notes_of(search: Search, evaluation: Evaluation) -> list[tuple[str, str]]:
         text = "the aim is the most throughput, as steps differ in their work; --minimize time is for the shortest step"
         notes.append(("most_throughput", text))
     if step.assumption and by_work:
-        notes.append(("work_assumed", f"{step.assumption}; --work says otherwise"))
+        notes.append(("work_assumed", f"{step.assumption}; {step.option} says otherwise"))
     if evaluation.unfit:
         text = f"{counted(evaluation.unfit, 'configuration')} left out: a run fits with a probability below "
         text += f"{goal.fits:g}, or was measured as failed; {evaluation.uncertain:,} of them uncertain"

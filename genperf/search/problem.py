@@ -239,10 +239,13 @@ def _quantities(panel: Panel, space: Space, step: StepWork, job: Job, per_unit: 
     if job.steps is not None:
         formulas["steps"] = _count("--steps", job.steps, space)
     elif job.sized or per_unit:
-        if work is None or (step.known == "assumed" and job.sized):
+        if work is None or (step.total is None and job.sized):
+            missing = "no throughput was measured, and no column is a batch"
+            if step.of_one_a_node:
+                missing = "nothing shows how many devices a node has"
             raise ModelError(
-                "the work of a step is not known: no throughput was measured, and no column is a batch",
-                hint="--work '32*workers'; or --steps FORMULA in place of --samples, for example "
+                f"the work of a step is not known: {missing}",
+                hint=f"{step.option}; or --steps FORMULA in place of --samples, for example "
                 "--steps '1e6/(32*workers)'; of epochs --steps 90",
             )
         formulas["steps"] = call("divide", 1.0 if job.samples is None else job.samples, work)

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from genperf.facts import Choice, Expectation, GrowthCounts, Interval, NextRun, Plan, Planned, Training, Turn
-from genperf.formula import quote_name
 from genperf.vocabulary.headers import RELATIVE, in_multiples
 from genperf.vocabulary.names import counted_by, counts_devices, noun_of
 from genperf.words.limit import term_in_words
@@ -60,7 +59,7 @@ def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, fu
     efficiency = efficiency_text(growth, expected)
     if growth.target.rate is None:
         step = f"expect a step of {plain} at {places}"
-        question = f"the work of a step: --work '32*{quote_name(growth.name)}' or --work 1024"
+        question = f"the work of a step: {growth.option}"
         if growth.target.efficiency is None:
             return prose(step, *further, f"throughput and efficiency need {question}")
         return prose(step, growth.assumption, efficiency, *further, f"the throughput needs {question}")

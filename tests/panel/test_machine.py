@@ -1,6 +1,7 @@
 """One machine: whatever is named of it, and of its work, has the same whole; what cannot exist is refused."""
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 import genperf as gp
 from experiments.advice import one_answer
+from genperf.errors import GenperfError
 from genperf.panel.quantities import QUANTITIES, Quantity
+from genperf.search import Job
 
 #: A step of 8 samples a device.
 GROWN = pd.DataFrame({"devices": [8, 16, 32], "global_batch": [64, 128, 256], "step_time_s": [1.5, 1.6, 1.65]})
@@ -37,7 +40,11 @@ def test_the_batch_of_a_device_shows_no_work_of_nodes_of_unknown_size() -> None:
     assert alone["efficiency"] == pytest.approx(sized["efficiency"], rel=0.02)
     assert sized["throughput"] == pytest.approx(8 * 8 * 64 / sized["time"])
     assert sized["cost_per_million"] == pytest.approx(64 * 2 / 3600 * 1e6 / sized["throughput"])
-    assert any("nothing shows how many devices a node has; --let gpus_per_node=8" in note for note in alone["notes"])
+    for notes in (alone["notes"], gp.compare(runs, {"nodes": 8}, {"nodes": 4}).notes):
+        assert any(re.search("nothing shows how many devices a node has.*; --let gpus_per_node=8", n) for n in notes)
+    with pytest.raises(GenperfError, match="nothing shows how many devices") as refused:
+        gp.optimize(gp.fit(runs), {"nodes": [1, 2, 4, 8]}, job=Job(samples=1e6))
+    assert "--let gpus_per_node=8" in str(refused.value.hint)
 
 
 ALMOST = pd.DataFrame({"devices": [8, 16, 32], "global_batch": [64, 130, 250], "step_time_s": [0.83, 0.85, 0.86]})
