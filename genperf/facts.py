@@ -124,7 +124,7 @@ class GrowthCounts(Struct, frozen=True):
     #: What is assumed of the work of a step, in words; empty where it is known.
     assumption: str = ""
     #: The option that shows the samples of a step, where nothing does.
-    option: str = ""
+    work_option: str = ""
     #: The throughput over that at the start.
     gain: Interval | None = None
     #: The cost of a further sample over that of one at the start; infinite where the throughput falls.

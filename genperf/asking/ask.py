@@ -380,7 +380,7 @@ def plan_of(samples: object, deadline: object, budget: object, tokens: object) -
 def steps_of_plan(panel: Panel, plan: Plan, work: StepWork) -> Node:
     """Return the steps that a plan takes, a formula over the factors: its samples, or its tokens, over those of one."""
     if work.total is None:
-        raise GenperfError("a plan needs the work of a step", hint=f"{work.option}, or a column of the batch")
+        raise GenperfError("a plan needs the work of a step", hint=panel.work_option)
     of_a_step = quantities_of(panel, {"work": work.total, "value": 1.0})
     if plan.of_tokens and not of_a_step.has("tokens_per_s"):
         what = f"the runs count {work.unit}, and a deadline or a budget of tokens needs how many {work.unit} they are"

@@ -203,7 +203,7 @@ def growth_of(
     # Where nothing counts what is paid for, what is scaled stands for it.
     amounts.setdefault("machines", counts)
     machines, samples = amounts["machines"], amounts.get("work")
-    option = work.option if samples is None else ""
+    work_option = panel.work_option if samples is None else ""
     if samples is None and curve.steps.work is not None:
         # Of work that is not known by its samples, what counts is how it grows.
         samples = curve.steps.work * counts / counts[0]
@@ -229,7 +229,7 @@ def growth_of(
         of_steps=of_steps,
         of_all_or_each=of_all_or_each,
         assumption=curve.steps.assumption,
-        option=option,
+        work_option=work_option,
         gain=gain,
         marginal=marginal,
         chance=chance,

@@ -97,10 +97,9 @@ def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any],
         phase_names = set(measured.phases)
         families = [f.name for f in MODELS.values() if f.phases and f.shown(phase_names)]
         tell(f"phases: {shown_phases(measured.phases)}; {', '.join(families)} fit each on its own column")
-    price = "" if measured.legend is None else measured.legend.price_column
-    if price:
-        tell(f"price: {price}")
-    unused = [name for name in measured.unused if name not in {*measured.phases.values(), price}]
+    if measured.legend is not None and measured.legend.price_column:
+        tell(f"price: {measured.legend.price_column}")
+    unused = [name for name in measured.unused if name not in measured.phases.values()]
     if unused:
         tell(f"left out, in no role: {listed(unused)}")
     if len(measured.failures):

@@ -83,8 +83,7 @@ def fit(
     else:
         tell(str(result))
         out.notes(group_notes(result))
-    price = "" if measured.legend is None else measured.legend.price_column
-    unused = [name for name in measured.unused if name not in {*fitted_phases(measured, model).values(), price}]
+    unused = [name for name in measured.unused if name not in fitted_phases(measured, model).values()]
     if unused:
         out.note(f"left out, in no role: {listed(unused)}")
     if measured.rejected:

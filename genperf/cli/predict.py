@@ -70,11 +70,9 @@ def predict(
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
     from genperf.cli.options import model_or_table, paid_at, pairs, values_at
     from genperf.panel.configurations import left_open
-    from genperf.panel.quantities import paid_by_runs, paid_for, quantities_of, training_of
-    from genperf.result.fit_result import rows_by_group
+    from genperf.panel.quantities import paid_for, quantities_of, training_of
     from genperf.table.cells import records
-    from genperf.table.clean import labels
-    from genperf.words.growth import price_text
+    from genperf.words.growth import price_text, prices_text
     from genperf.words.numbers import rate_unit, taken_text, with_article
 
     if bool(data) == bool(at):
@@ -99,18 +97,13 @@ def predict(
         open_factors = left_open(panel, {f.name: f.lower for f in panel.factors} | run, question)
         if taken := {name: plain[name].tolist() for name in open_factors if name in plain}:
             out.note(taken_text(taken))
-    prices: dict[tuple[str, ...], Paid | None] = {}
-    for key in rows_by_group({name: labels(plain[name]) for name in fitted.group}, len(plain["verdict"])):
-        legend, group = fitted.results[key].panel.legend, dict(zip(fitted.group, key, strict=True))
-        prices[key] = paid or paid_by_runs(legend, group, per)
-    predicted = with_derived(fitted, plain, shows, prices, interval, training.given)
-    if "cost" in shows and any(prices.values()):
+    predicted, prices = with_derived(fitted, plain, shows, (paid, per), interval, training.given)
+    if "cost" in shows and prices:
         panel = fitted.first.panel
         samples = fitted.first.schema.target.samples
         unit_of_work = with_article(panel.timed if panel.measured_work is None else samples.removesuffix("s"))
-        texts = {price_text(p.text, paid_for(panel, per, p)[0]): None for p in prices.values() if p is not None}
-        by_group = ", by the group" if len(texts) > 1 else ""
-        out.note(f"cost is that of {unit_of_work}, at {' or '.join(texts)}{by_group}")
+        texts = [price_text(price.text, paid_for(panel, per, price)[0]) for price in prices]
+        out.note(f"cost is that of {unit_of_work}, at {prices_text(texts)}")
     if not out.written({"predictions": records(predicted)} if out.as_json else {}, predicted) and not out.output:
         printed = rounded(predicted, fitted, shows)
         show_predictions(printed, plain=out.no_color)
@@ -147,30 +140,35 @@ def with_derived(
     fitted: FitResult | GroupedResult,
     predicted: Mapping[str, Cells],
     shows: Mapping[str, str],
-    prices: Mapping[tuple[str, ...], Paid | None],
+    price: tuple[Paid | None, str | None],
     interval: float,
     training: Mapping[str, float],
-) -> dict[str, Cells]:
-    """Return a prediction with the columns `shows` that follow from it, before its verdict and reason.
+) -> tuple[dict[str, Cells], list[Paid]]:
+    """Return a prediction with the columns `shows` that follow from it, before its verdict and reason, and the prices.
 
-    Each group that is predicted has its price.
+    The price is the given one, else for the given `per` that of the runs of each group.
     """
     if not shows:
-        return dict(predicted)
+        return dict(predicted), []
     import numpy as np
 
     from genperf.attribution.derived import derived_columns
+    from genperf.panel.quantities import paid_by_runs
     from genperf.result.fit_result import rows_by_group
     from genperf.table.clean import labels
 
     columns: dict[str, npt.NDArray[Any]] = {}
-    count = len(predicted["verdict"])
+    prices: list[Paid] = []
+    (given, per), count = price, len(predicted["verdict"])
     for key, rows in rows_by_group({g: labels(predicted[g]) for g in fitted.group}, count).items():
         block = {name: np.asarray(values)[rows] for name, values in predicted.items()}
-        for name, values in derived_columns(fitted.results[key], block, shows, prices[key], interval, training).items():
+        result, group = fitted.results[key], dict(zip(fitted.group, key, strict=True))
+        paid = given or paid_by_runs(result.panel.legend, group, per)
+        prices += [paid] if paid is not None else []
+        for name, values in derived_columns(result, block, shows, paid, interval, training).items():
             columns.setdefault(name, np.full(count, np.nan))[rows] = values
     words = {name: predicted[name] for name in ("verdict", "reason")}
-    return {**{name: v for name, v in predicted.items() if name not in words}, **columns, **words}
+    return {**{name: v for name, v in predicted.items() if name not in words}, **columns, **words}, prices
 
 
 def rounded(

@@ -224,7 +224,8 @@ def assemble(
     notes += [*constant_notes(factors), *_notes_of_work(factors, work, bool(roles.work), kind)]
     notes += earlier_predictions(opened.columns, measurement.column)
 
-    read = {*read_by_filter, *columns.origins(columns.derived), *roles.failures.columns}
+    price = "" if legend is None else legend.price_column
+    read = {*read_by_filter, *columns.origins(columns.derived), *roles.failures.columns, price}
     table = Table(
         frame=frame,
         target=measurement.target(work),

@@ -307,14 +307,6 @@ class StepWork(Struct, frozen=True):
         text = "nothing shows the work of a step, and each device is taken to keep its own"
         return text if self.known == "assumed" else ""
 
-    @property
-    def option(self) -> str:
-        """The option that shows the samples of a step."""
-        if self.of_one_a_node:
-            return "--let gpus_per_node=8"
-        counts = [] if self.proportional is None else sorted(names_in(self.proportional))
-        return f"--work '32*{'*'.join(map(quote_name, counts)) or 'gpus'}'"
-
 
 def panel_of(
     factors: tuple[Factor, ...],
@@ -594,6 +586,12 @@ class Panel(Struct, frozen=True, dict=True):
         p = KINDS[self.kind or "weak"].power
         work = n if p == 0.0 else call("power", n, 1.0 + p)
         return StepWork(None, work, known="assumed" if self.kind is None else "scaling")
+
+    @property
+    def work_option(self) -> str:
+        """The option that shows the samples of a step, where nothing does."""
+        workers = "gpus" if self.counted_node is None else render(self.counted_node)
+        return "--let gpus_per_node=8" if self.step.of_one_a_node else f"--work '32*{workers}'"
 
     def _may_scale_weakly(self, workers: str) -> bool:
         """Return whether devices or nodes have times that fall less, from fewest to most, than by shared work."""

@@ -309,8 +309,8 @@ def _notes(outcomes: Sequence[_Outcome], ranked: pd.DataFrame, groups: tuple[str
     """Return which alternatives may fail, and what is supposed of their work."""
     notes = [note for outcome in outcomes for note in outcome.notes]
     if THROUGHPUT[0] in ranked:
-        steps = [outcome.step for outcome in outcomes if outcome.step.assumption]
-        return notes + list(dict.fromkeys(f"{step.assumption}; {step.option} says otherwise" for step in steps))
+        assumed = [(o.step.assumption, o.result.panel.work_option) for o in outcomes if o.step.assumption]
+        return notes + list(dict.fromkeys(f"{text}; {option} says otherwise" for text, option in assumed))
     # Groups may be those of a batch.
     differing = [n for n in groups if canonical_of(n) in ("batch", "global_batch") and len(set(ranked[n])) > 1]
     not_alike = "so a step of one is not the work of another"

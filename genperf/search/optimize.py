@@ -37,7 +37,7 @@ from genperf.search.problem import (
     winners,
 )
 from genperf.search.space import checked_space, in_model_names, read_grid
-from genperf.words.growth import price_text
+from genperf.words.growth import price_text, prices_text
 from genperf.words.numbers import (
     duration_text,
     heading,
@@ -467,8 +467,7 @@ def _price_notes(searches: Sequence[Search]) -> list[Note]:
         return []
     by_work = bool(search.result.schema.target.throughput) or "throughput" in search.aim
     of_one = "" if job.sized or by_work else f"that of {with_article(search.result.panel.timed)}, "
-    by_group = ", by the group" if len({*prices}) > 1 else ""
-    return [Note(f"cost is {of_one}at {' or '.join(dict.fromkeys(prices))}{by_group}", "price")]
+    return [Note(f"cost is {of_one}at {prices_text(prices)}", "price")]
 
 
 def _notes_of(search: Search, evaluation: Evaluation) -> list[tuple[str, str]]:
@@ -483,7 +482,7 @@ def _notes_of(search: Search, evaluation: Evaluation) -> list[tuple[str, str]]:
         text = "the aim is the most throughput, as steps differ in their work; --minimize time is for the shortest step"
         notes.append(("most_throughput", text))
     if step.assumption and by_work:
-        notes.append(("work_assumed", f"{step.assumption}; {step.option} says otherwise"))
+        notes.append(("work_assumed", f"{step.assumption}; {search.result.panel.work_option} says otherwise"))
     if evaluation.unfit:
         text = f"{counted(evaluation.unfit, 'configuration')} left out: a run fits with a probability below "
         text += f"{goal.fits:g}, or was measured as failed; {evaluation.uncertain:,} of them uncertain"

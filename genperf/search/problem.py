@@ -245,8 +245,7 @@ def _quantities(panel: Panel, space: Space, step: StepWork, job: Job, per_unit: 
                 missing = "nothing shows how many devices a node has"
             raise ModelError(
                 f"the work of a step is not known: {missing}",
-                hint=f"{step.option}; or --steps FORMULA in place of --samples, for example "
-                "--steps '1e6/(32*workers)'; of epochs --steps 90",
+                hint=f"{panel.work_option}; or --steps FORMULA in place of --samples, of epochs --steps 90",
             )
         formulas["steps"] = call("divide", 1.0 if job.samples is None else job.samples, work)
         if job.tokens is not None:

@@ -59,7 +59,7 @@ def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, fu
     efficiency = efficiency_text(growth, expected)
     if growth.target.rate is None:
         step = f"expect a step of {plain} at {places}"
-        question = f"the work of a step: {growth.option}"
+        question = f"the work of a step: {growth.work_option}"
         if growth.target.efficiency is None:
             return prose(step, *further, f"throughput and efficiency need {question}")
         return prose(step, growth.assumption, efficiency, *further, f"the throughput needs {question}")
@@ -137,6 +137,12 @@ def price_text(price: str, name: str) -> str:
     if time not in HOURS or not (name.isidentifier() or counted_by(name)):
         return f"{price} for each of {name}"
     return f"{number} per {singular(name)}-{HOURS[time]}"
+
+
+def prices_text(prices: Sequence[str]) -> str:
+    """Return the prices of some groups, each once: `2 per gpu-hour or 4 per gpu-hour, by the group`."""
+    different = list(dict.fromkeys(prices))
+    return " or ".join(different) + (", by the group" if len(different) > 1 else "")
 
 
 def pays_judged(growth: GrowthCounts, interval: float) -> str:
