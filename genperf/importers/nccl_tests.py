@@ -15,7 +15,7 @@ from genperf.table.opened import read_text
 from genperf.vocabulary import section
 
 TIME = "time_s"
-SIGNATURE = r"(?m)^#\s+nThread \d+ nGpus \d+|(?:#|\bredop\b).*\balgbw\s+busbw\b"
+SIGNATURE = r"(?m)^#\s+nThread \d+ nGpus \d+|^(?=.*(?:#|\bredop\b)).*\balgbw\s+busbw\b"
 #: Sizes down to this share of the largest one are on the plateau.
 PLATEAU = 0.25
 #: A rank with its host and its device, and a row of the table.

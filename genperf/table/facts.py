@@ -39,6 +39,8 @@ MOST_OF_A_LOG = 256_000_000
 MOST_READ = 600_000
 #: Characters of a line that are read: dumps of configurations are longer, and each fact costs a search.
 LONGEST_LINE = 4000
+#: Counts in a line up to which it may tell of several runs.
+MOST_OF_A_LINE = 64
 #: Characters of a line in which a failure is reported; a paragraph may mention one further behind. A guess.
 FAILURE_ENDS = 400
 #: Share of the lines that hold a fact, from which on a text that is no table is a log. A guess: warnings and tracebacks
@@ -168,16 +170,16 @@ _LISTED = re.compile(
     r"(?<![\w.])(?P<key>[^\W\d_][\w\-.]*)(?:\s*[=:]\s*|\s+)[\"']?(?P<value>\[?\d{1,3}(?:, ?[1-9]\d{0,2})+\]?"
     r"|(?<=visible_devices=|VISIBLE_DEVICES=)\d)(?![\w.,])"
 )
-#: `took 12.5 seconds`, `took 3 hrs 16 minutes`.
+#: `took 12.5 seconds`, `epoch took 3 hrs 16 minutes`.
 _TOOK = re.compile(
-    rf"(?<!\w)(?P<key>{any_of('log.took')})(?: about)?"
+    rf"(?<!\w)(?:(?P<step>{any_of('log.step')})(?<!s) )?(?P<key>{any_of('log.took')})(?: about)?"
     rf" (?P<value>{_CLOCK}|(?:{_DIGITS})(?= ?(?P<unit>{'|'.join(TIME_WORDS)})(?!\w)))",
     re.IGNORECASE,
 )
 #: `Epoch 1: 102 s`, `Epoch 1/3 took 102s`, `step 10 | loss 2.3 | 103 ms`: a duration of the step that begins the line,
 #: and of no other word before it; what has elapsed may be of all steps so far.
 _OF_A_STEP = re.compile(
-    rf"^\W*(?P<key>{any_of('log.step')})\W{{0,3}}\d+(?:\s?/\s?\d+)?"
+    rf"^\W*(?P<step>{any_of('log.step')})\W{{0,3}}\d+(?:\s?/\s?\d+)?"
     rf"\W{{1,8}}(?:(?!elapsed){any_of('log.took')} |.*?[|,;(\[–-] {{0,2}})??"
     rf"(?P<value>{_DIGITS})\s?(?P<unit>{'|'.join(TIME_WORDS)})(?![\w/])(?! per )",
     re.IGNORECASE,
@@ -385,6 +387,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     ([('Loop time', 61.5, ''), ('procs', 4.0, '')], [('time elapsed', 3.12, 's')])
     >>> list(facts_of("Epoch 1/3 - 102.4s - loss: 2.1")), list(facts_of("step 10 took 95 ms"))
     ([('Epoch time', 102.4, 's'), ('loss', 2.1, '')], [('step time', 95.0, 'ms'), ('step', 10.0, '')])
+    >>> list(facts_of("Run 1: 8 workers -> epoch took 12m31s")), list(facts_of("all steps took 12 s"))
+    ([('epoch time', 751.0, ''), ('workers', 8.0, '')], [('took', 12.0, 's')])
     >>> list(facts_of("time (ms) | forward: 43.4 | backward: 90.7")), list(facts_of("22.39 ms per sample on 16 procs"))
     ([('forward', 43.4, 'ms'), ('backward', 90.7, 'ms')], [('ms per sample', 22.39, ''), ('procs', 16.0, '')])
     >>> list(facts_of("two node with 2 GPUs each: 220 img/s a node = 440 img/s")), list(facts_of("max_mem: 3961M"))
@@ -490,8 +494,8 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
         key, unit = unit if unit[0] != "/" else "rate (1/s)", ""
     elif pattern is _OF:
         key = _called(" ".join(match.string[: match.start()].split()[-2:]))
-    elif pattern is _OF_A_STEP:
-        key = f"{groups['key']} time"
+    elif groups.get("step"):
+        key = f"{groups['step']} time"
     elif pattern is _OF_A_COUNT:
         key, unit = ("time", unit or "s") if not unit or canonical_time(unit) else (unit, "")
     elif pattern is _FLAG and groups["key"] == "n" and _LAUNCHED.search(match.string):
@@ -759,6 +763,8 @@ def _clauses(line: str) -> list[str]:
         return of_runs
     # A count, its result, the next count: without a sign between.
     starts = sorted(match.start() for pattern in (_COUNTED, _COUNTED_IN_HAN) for match in pattern.finditer(line))
+    if len(starts) > MOST_OF_A_LINE:
+        return [line]
     pieces = [""]
     for start, end in itertools.pairwise([*starts, len(line)]):
         # `2 nodes (16 GPUs): 40 images/s`: counts before one result are of one run.

@@ -417,7 +417,7 @@ _FRAMES = (
 _TYPES = re.compile(rf"^(?:[ \t|<>]*{any_of('cells.types')}(?=[ \t|<>]|$)){{2,}}[ \t|<>]*$", re.MULTILINE)
 
 #: Lines without a blank one between them: a header and two rows at least.
-_PARAGRAPH = re.compile(r"(?:^.*\S.*\n?){3,}", re.MULTILINE)
+_PARAGRAPH = re.compile(r"(?:^(?=.*\S).*(?:\n|\Z)){3,}", re.MULTILINE)
 
 
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:

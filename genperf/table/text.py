@@ -41,7 +41,7 @@ MOST_TABLES = 20
 _NAMED_DELIMITER = re.compile(r"\"?sep=(.)\"?\r?$", re.IGNORECASE | re.MULTILINE)
 _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 #: The line below the header of a Markdown table, or between the rows of a drawn one.
-_RULE = re.compile(r"[ \t]*[|+]?[ \t]*:?[-=]+:?[ \t]*(?:[|+][ \t]*:?[-=]+:?[ \t]*)*[|+]?[ \t\r]*$")
+_RULE = re.compile(r"[ \t]*(?:[|+][ \t]*)?:?[-=]+:?[ \t]*(?:[|+][ \t]*:?[-=]+:?[ \t]*)*(?:[|+][ \t]*)?\r?$")
 JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*(?:\[\s*["\d\[\]{-]|\{\s*["}]))')
 _OF_A_RULE = frozenset("|+:-=")
 #: A comma between thousands that has parted a header.
@@ -559,7 +559,7 @@ def titled_numbers(text: str) -> str | None:
 
 #: `T(8) = 12.5 s`, `8 ranks -> 12.5`.
 _NAMED_NUMBER = re.compile(
-    r"(?P<name>[^:=>→]*[^\W\d_][^:=>→]*|\w+ ?= ?\d+) ?(?:[:=]|[-=]>|→)\s+(?P<value>\S+(?: [^\W\d]\S*)?)"
+    r"(?P<name>(?=[^:=>→]*[^\W\d_])[^:=>→]+|\w+ ?= ?\d+) ?(?:[:=]|[-=]>|→)\s+(?P<value>\S+(?: [^\W\d]\S*)?)"
 )
 
 
@@ -969,7 +969,7 @@ def column_names(cells: Sequence[str], where: str) -> list[str]:
     # A spreadsheet or `DataFrame.to_csv` leaves the name of an index column empty.
     columns = [line or f"column {i}" for i, line in enumerate(lines, 1)]
     # `Processor,#,Accelerator,#`, `A (s),speedup,B (s),speedup`: each is of what stands before it.
-    base, several = columns[0], {line for line in columns[1:] if columns.count(line) > 1}
+    base, several = columns[0], {line for line, count in Counter(columns).items() if count > 1}
     for i, line in enumerate(columns):
         if line in several and is_relative(line):
             columns[i] = f"{line} of {bare(base)}"

@@ -17,6 +17,8 @@ TIME_WORDS = {
     for word in spelled
     if word not in words_of("headers.no_time")
 }
+#: Characters of a header that are looked at: a longer one is a text, and no name.
+LONGEST_NAME = 500
 #: In brackets, and behind what a rate counts, `d` is a day.
 _WITH_DAYS = TIME_WORDS | dict.fromkeys(section("time")["d"], "d")
 #: What one throughput of many workers may be shared by.
@@ -283,7 +285,7 @@ def bandwidth_of(column: str, unit: str = "") -> str:
 
 def _without_section(column: str) -> str:
     """Return a header without its sections: `config.num_gpus`, `train/perf/step_time`; `train/s` is a rate."""
-    text = _SYMBOL.sub("", _BETTER.sub("", _SCATTER.sub("", column.strip())))
+    text = _SYMBOL.sub("", _BETTER.sub("", _SCATTER.sub("", column[:LONGEST_NAME].strip())))
     while (section := _SECTION.match(text)) and text[section.end() :].lower() not in TIME_WORDS:
         text = text[section.end() :]
     return text

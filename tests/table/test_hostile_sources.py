@@ -109,3 +109,12 @@ def test_numbers_beside_a_table_without_a_header_of_theirs_are_not_its_rows(tmp_
     assert {*understood(tmp_path / "runs.csv").columns} >= {"rate", "time"}
     (tmp_path / "runs.csv").write_text("n,s,,n,s\n1,9,,2,8\n2,5,,4,4\n", encoding="utf-8")
     assert understood(tmp_path / "runs.csv").columns["n"].tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize("piece", ["x", "#", "# ", "x_", "1/", "8 GPUs ", "8 nodes, "])
+def test_a_line_that_is_much_too_long_ends_no_reading(tmp_path: Path, piece: str) -> None:
+    # What takes the square of its length would take an hour.
+    path = tmp_path / "notes.txt"
+    path.write_text(f"8 GPUs: 9.5 s\n{piece * (300_000 // len(piece))}\n16 GPUs: 5.25 s\n", encoding="utf-8")
+    source = understood(path)
+    assert [source.columns[name].tolist() for name in ("GPUs", "time")] == [[8.0, 16.0], [9.5, 5.25]]
