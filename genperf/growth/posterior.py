@@ -98,8 +98,9 @@ class Layout:
         # ln|K|, of each walk, and ln p without f and y, with the prior share of the walk.
         determinant = np.log(total_variance).sum(axis=1) - 2.0 * np.linalg.slogdet(whiten)[1]
         constant = np.log(constants.walk_share) - 0.5 * (determinant + np.log(self.precision))
-        squares = [np.einsum("ac,ac->c", projected @ curves, curves) for projected in self._projected]
-        alone = constant[:, None] + bank().logarithms - 0.5 * np.stack(squares)
+        # f'·M·f of each walk by the whitened f: one product of the counts by themselves, whatever the number of walks.
+        squares = (1.0 / total_variance) @ (whiten @ curves) ** 2 - self.precision[:, None] * (self.level @ curves) ** 2
+        alone = constant[:, None] + bank().logarithms - 0.5 * squares
         #: Shape (counts + walks + 1, curves). What ln p is a sum of: f, each walk's part without y, and 1.
         self._sums = np.vstack([curves, alone, np.ones(alone.shape[1])])
         #: Shape (counts, curves).
