@@ -76,7 +76,7 @@ class Law:
             "mbs": self.micro_batch, "passes": passes, "gbs": work, "of a device": work / devices, "sequence": SEQUENCE,
             "s": seconds, "ms": 1e3 * seconds, "rate": rate, "rate of a device": rate / devices,
             "rate of a node": rate / nodes, "tokens": rate * SEQUENCE, "tokens of a device": rate * SEQUENCE / devices,
-            "epoch": 50_000 * seconds / work, "s of a sample": seconds / work,
+            "epoch": 50_000 * seconds / work, "s of a sample": seconds / work, "tokens of a step": work * SEQUENCE,
         }  # fmt: skip
 
 
@@ -151,7 +151,7 @@ class Form:
         if "dp" in named:
             out["ways"] = {named[way]: machine[way] for way in ("dp", "tp", "pp") if way in named}
             out["devices and ways"] = {**first, **out["ways"]}
-        for batch in ("gbs", "of a device"):
+        for batch in ("gbs", "of a device", "tokens of a step"):
             if batch in named:
                 out[f"with {batch}"] = {**first, named[batch]: machine[batch]}
         return out
@@ -244,7 +244,7 @@ class Asked:
         return {"gpu_type": "A100"} if self.form.levels else {}
 
     def options(self, at: Mapping[str, Any], option: str = "--at") -> list[str]:
-        values = {n: v if isinstance(v, str) else f"{v:g}" for n, v in {**self.levels, **at}.items()}
+        values = {n: v if isinstance(v, str) else f"{v:.12g}" for n, v in {**self.levels, **at}.items()}
         return [text for name, value in values.items() for text in (option, f"{name}={value}")]
 
     def reply(self, at: Mapping[str, Any]) -> dict[str, Any]:
@@ -367,9 +367,9 @@ def judged(
             said = asked.at_door(door, wordings[chosen])
             fault = "" if reference is None else faults(reference, said, door)
             if door == "ask" and not fault and made.known:
-                work = None if said.throughput is None or said.value is None else said.throughput * said.value
-                if work is None or abs(work / machine["gbs"] - 1.0) > 1e-6:
-                    fault = f"work {work} for {machine['gbs']:g}"
+                true = machine["tokens of a step" if made.header("tokens of a step") else "gbs"]
+                work = (said.throughput or 0.0) * (said.value or 0.0)
+                fault = "" if abs(work / true - 1.0) <= 1e-6 else f"work {work} for {true:g}"
         except RefusedError as error:
             # A proposal is a speed-up: that of work that nothing shows is refused, and so is one of no time of a step.
             unknown = door == "proposal" and not made.known and "are left out" in str(error)

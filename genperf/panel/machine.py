@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from genperf.arrays import AnyArray, Array, Columns, Mask
 from genperf.errors import TableError
-from genperf.vocabulary.names import LEVELS, WAYS, is_batch_of_a_node, meant_by
+from genperf.vocabulary.names import LEVELS, WAYS, is_batch_of_a_node, is_in_tokens, meant_by
 
 if TYPE_CHECKING:
     from genperf.table import Factor
@@ -134,6 +134,9 @@ class Machine(Struct, frozen=True, dict=True):
     def of(self, columns: Columns) -> dict[str, Array]:
         """Return the parts by name of configurations, from their columns, with the devices and samples of a step."""
         out = {name: np.asarray(columns[f.name], float) for name, f in self.columns.items() if f.name in columns}
+        sequence = self.named.get("sequence")
+        if sequence is not None and sequence.name in columns and is_in_tokens(self.called("global_batch")):
+            out["sequence"] = np.asarray(columns[sequence.name], float)
         if "workers" not in out:
             if {"nodes", "devices_per_node"} <= {*out}:
                 out["workers"] = out["nodes"] * out["devices_per_node"]
@@ -355,12 +358,15 @@ class Machine(Struct, frozen=True, dict=True):
         count, before = (of_parts.get("workers", of_parts.get("nodes")) for of_parts in (parts, base))
         passes, ones = self.columns.get("micro_batches"), np.ones(1)
         ways = parts.get("data_parallel", ones)
+        # The batch of a pass in what the batch of all counts, samples or tokens.
+        of_a_pass = parts.get("micro_batch", np.nan * ones) * base.get("sequence", ones)
         if {"global_batch", "micro_batch", "micro_batches"} <= {*base} and count is not None and before is not None:
             # The batches show the ways of data, also where nodes alone are counted.
             grown = ways / base["data_parallel"] if "data_parallel" in base else count / before
-            ways = base["global_batch"] / (base["micro_batch"] * base["micro_batches"]) * grown
+            of_passes = base["micro_batch"] * base["micro_batches"] * base.get("sequence", ones)
+            ways = base["global_batch"] / of_passes * grown
         # The samples of one pass on all ways of data; NaN where nothing gives a micro-batch.
-        at_once = ways * parts.get("micro_batch", np.nan * ones)
+        at_once = ways * of_a_pass
         always_the_same = passes is not None and passes.distinct == 1 and "global_batch" not in self.columns
         work = None
         if "global_batch" in given:

@@ -49,6 +49,7 @@ from genperf.vocabulary.names import (
     counted_noun,
     counts_cores,
     counts_devices,
+    is_in_tokens,
     is_relative,
     meant_by,
     named_in_part,
@@ -690,7 +691,7 @@ class Panel(Struct, frozen=True, dict=True):
         """
         factor = self.find(canonical)
         if factor is not None and not (canonical == "batch" and self.batch_is_of_a_pass):
-            return Name(factor.name)
+            return self.in_samples(factor.name, Name(factor.name))
         for text in () if canonical in trying else DERIVED.get(canonical, ()):
             if text == "batch*workers" and self.batch_is_of_a_pass:
                 continue
@@ -709,6 +710,11 @@ class Panel(Struct, frozen=True, dict=True):
                 return substitute(formula.node, nodes_known)
         # Where nothing counts workers, what follows from them is that of one.
         return ONE if canonical == "workers" and trying and self.axis.factor is None and not self.of_jobs else None
+
+    def in_samples(self, column: str, batch: Node) -> Node:
+        """Return a batch in samples: one in tokens, by the name of its column, over those of a sample if known."""
+        sequence = self.find("sequence")
+        return batch if sequence is None or not is_in_tokens(column) else call("divide", batch, Name(sequence.name))
 
     def formula(self, name: str) -> Node | None:
         """Return what one of the field's names stands for as a formula over the columns; the axis for the workers."""
@@ -763,7 +769,7 @@ def samples_of(panel: Panel, values: Mapping[str, Node]) -> Node | None:
         node = chain("multiply", [Name(f.name) for f in (batch, panel.counted) if f is not None])
     total, batch_of_one = column_of("global_batch", values), column_of("batch", values)
     if node is None and total is not None:
-        node = values[total]
+        node = panel.in_samples(total, values[total])
     if node is None and batch_of_one is not None and panel.workers is not None:
         node = call("multiply", values[batch_of_one], Name(panel.workers.name))
     return node

@@ -315,7 +315,7 @@ def split_columns(result: FitResult) -> LayoutColumns | None:
     node_size = None if per_node is None else int(per_node.upper)
     if per_node is None and node_size_formula is not None and result.schema.medians:
         node_size = max(1, int(np.max(values_of(node_size_formula, panel.measured))))
-    named: dict[str, Node] = {name: Name(column.name) for name, column in panel.columns.items()}
+    named = {name: panel.in_samples(column.name, Name(column.name)) for name, column in panel.columns.items()}
     devices = None if "data_parallel" in ways else panel.node("workers")
     if devices is not None and (data_ways := panel.node("data_parallel")) is not None:
         named["data_parallel"] = data_ways

@@ -75,7 +75,10 @@ def _column_among(canonical: str, listed: tuple[str, ...]) -> str | None:
         by_name = {name: column for column in reversed(listed) for name in spelled(column)}
         column = next((by_name[alias] for alias in ALIASES[canonical] if alias in by_name), None)
         if column is not None:
-            return column
+            # Tokens follow from a device's batch, and from that of a pass where nothing tells the tokens of a sample.
+            others = tuple(name for name in listed if name != column) if is_in_tokens(column) else ()
+            batch, of_a_pass, sequence = (_column_among(name, others) for name in ("batch", "micro_batch", "sequence"))
+            return column if batch in (None, of_a_pass) and (of_a_pass is None or sequence) else None
     if canonical == "batch" and not any(_column_among(name, listed) for name in _BESIDE_A_PASS):
         return _column_among("micro_batch", listed)
     # Where a device accumulates passes, its batch is that of one: `per_device_batch` beside `grad_accum`.
@@ -89,6 +92,16 @@ def canonical_of(column: str) -> str | None:
     """Return the field's name for a column's name; None for another name."""
     names = {name for spelled in _SPELLINGS for name in spelled(column)}
     return next((canonical for canonical, aliases in ALIASES.items() if not names.isdisjoint(aliases)), None)
+
+
+def is_in_tokens(column: str) -> bool:
+    """Tell whether a name is that of the tokens of a step, which are a batch of all.
+
+    >>> names = ("tokens_per_batch", "Global batch size (tokens)", "Tokens/step", "tokens_per_gpu")
+    >>> [is_in_tokens(name) for name in names]
+    [True, True, True, False]
+    """
+    return "batch_tokens" in _in_other_words(column)
 
 
 def is_batch_of_a_node(column: str) -> bool:
@@ -168,6 +181,11 @@ _KINDS_OF_DEVICES = re.compile(rf"{any_of('cells.kinds_of_devices')}(s?)")
 _SAMPLES = words_of("headers.of_a_batch") + tuple(
     word for called in words_of("headers.of_a_batch") for word in words_of(f"counted.{called}")
 )
+#: As `_in_other_words` spells it, with `batch_size` for a batch.
+_TOKENS_OF_A_STEP = re.compile(
+    rf"({any_of('headers.of_all')}_)?(batch_size|gbs)_(size_)?(in_)?(num_)?tokens?"
+    rf"|(num_|total_)?tokens_{any_of('headers.per')}_(global_)?(batch_size|{any_of('headers.step')})"
+)
 _ONE_PER_OTHER = re.compile(rf"(\w+?)_{any_of('headers.per')}_(\w+)")
 
 
@@ -201,7 +219,12 @@ def _in_other_words(column: str) -> frozenset[str]:
 
 
 def _batch_in_other_words(name: str) -> set[str]:
-    """Return the usual name of a batch by whose it is, `batch_size (total)`, or by its samples, `images_per_worker`."""
+    """Return the usual name of a batch by whose it is, `batch_size (total)`, or by its samples, `images_per_worker`.
+
+    That of a batch in tokens is `batch_tokens`: `tokens_per_step`, `global_batch_size (tokens)`.
+    """
+    if _TOKENS_OF_A_STEP.fullmatch(name):
+        return {"batch_tokens"}
     scope = {*name.split("_")} - {"batch", "size"}
     if "batch_size" in name and len(scope) == 1:
         of_all, of_one = not scope.isdisjoint(words_of("headers.of_all")), not scope.isdisjoint(DEVICE_WORDS)

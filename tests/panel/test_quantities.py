@@ -6,11 +6,12 @@ import pytest
 
 import genperf as gp
 from genperf.errors import TableError
+from genperf.formula import values_of
 from genperf.panel import read_table
 from genperf.panel.panel import Target
 from genperf.panel.quantities import quantities_of
 from genperf.table.cells import measure
-from genperf.vocabulary.names import canonical_of
+from genperf.vocabulary.names import canonical_of, column_of
 
 RUNS = pd.DataFrame({"n": [1, 2, 4], "t": [3000.0, 1500.0, 750.0], "memory_gb": [30.0, 16.0, 9.0], "forward_s": 0.1})
 
@@ -195,3 +196,29 @@ def test_a_batch_beside_steps_per_second_that_rise_is_that_of_all() -> None:
         assert answer.throughput * answer.facts.expected.value.value == pytest.approx(512)
         assert answer.facts.growth.sample == "samples"
         assert 5.0 < 1.0 / answer.facts.expected.value.value < 14.0
+
+
+@pytest.mark.parametrize("batch", ["tokens_per_batch", "global batch size (tokens)", "tokens/step"])
+@pytest.mark.parametrize("beside", [{}, {"seq_len": 4096}, {"seq_len": 4096, "tp": 2, "mbs": 1}])
+def test_a_batch_in_tokens_is_the_work_of_a_step(batch: str, beside: dict[str, int]) -> None:
+    counts = np.array([8, 16, 32, 64])
+    for tokens in (np.full(4, 2**22), counts * 2**16):
+        seconds = [1.01, 1.02, 1.03, 1.03] * tokens / counts / 2**16
+        runs = pd.DataFrame({"gpus": counts, **beside, batch: tokens, "step (s)": seconds})
+        answer = gp.ask(runs, gpus=128, tokens="1T").to_dict()
+        whole = 2**22 if tokens[0] == 2**22 else 2**23
+        assert answer["throughput"] * answer["answers"][0]["value"] == pytest.approx(whole)
+        assert answer["days"] == pytest.approx(1e12 / answer["throughput"] / 86400)
+        assert "tokens/s" in str(gp.ask(gp.fit(runs), gpus=128))
+
+
+def test_tokens_of_a_step_beside_samples() -> None:
+    runs = pd.DataFrame({"gpus": [8, 16, 32], "dp": [8, 16, 32], "mbs": 1, "seq": 2048, "tokens_per_step": 2**20})
+    panel = read_table(
+        runs.assign(s=[1.0, 0.52, 0.27]), time="s", extrinsic="gpus,dp", intrinsic="mbs,seq,tokens_per_step"
+    ).panel
+    # Passes are counted in samples.
+    assert values_of(panel.node("micro_batches"), panel.measured) == pytest.approx([64, 32, 16])
+    # Of a pass of unknown length, and beside the batch of each device, they are no batch of all.
+    assert column_of("global_batch", ["gpus", "mbs", "tokens_per_step"]) is None
+    assert column_of("global_batch", ["gpus", "batch_per_gpu", "seq", "tokens_per_step"]) is None
