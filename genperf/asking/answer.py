@@ -431,13 +431,16 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
     growth, expected, start = facts.growth, facts.expected, facts.start if facts.growth.grows else None
     rate, samples_per_s = growth.throughput(expected.value), rate_unit(growth.sample)
     relative = rate is not None and growth.sample == RELATIVE and likeliest.unit in ("x", "%")
-    summed = expected.is_time and likeliest.facts is not None and header_of(likeliest.quantity).shared
+    above, below = TIME_UNITS.get(likeliest.unit, (0.0, 1.0))
+    # The hours of all devices, or what elapsed in many steps.
+    summed = expected.is_time and likeliest.facts is not None and header_of(likeliest.quantity).kind == "time"
+    summed = summed and abs(likeliest.value * above / (below * expected.value.value) - 1.0) > SAME
     if facts.column is not None:
         _, _, of_a_second = facts.column
         value_at_start = None if start is None else of_a_second * start.value
         yield _value_row(likeliest, value_at_start if rate is None or start is None else start.rate)
     if (relative and likeliest.quantity.lower() != "efficiency") or summed or likeliest.quantity == _SPEEDUP:
-        # A speed-up, a share of the peak, or the hours of all devices.
+        # A speed-up, or a share of the peak.
         yield _value_row(likeliest)
     # Unit → the value in it that a row shows.
     by_unit = dict[str, float]()
@@ -448,7 +451,8 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         yield _interval_row(name, rate, samples_per_s, start.rate if start else None)
         by_unit[samples_per_s] = rate.value
     if facts.column is None and (rate is None or growth.of_steps):
-        column, usual = "" if likeliest.facts is None else likeliest.quantity, growth.sample if growth.whole else "step"
+        column = "" if likeliest.facts is None or summed else likeliest.quantity
+        usual = growth.sample if growth.whole else "step"
         name = time_called(column, usual) if expected.is_time else expected.name
         yield _interval_row(name, expected.value, expected.unit, start.value if start else None)
         seconds = expected.value.value

@@ -256,7 +256,8 @@ def facts_of(
     (run,) = panel.runs_at(query.columns)
     is_of_all = not words_in(result.schema.target.throughput or "").isdisjoint(words_of("headers.of_all"))
     is_open = work.known == "measured" and "let" not in dict(result.schema.reading) and not is_of_all
-    growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, question.steps, is_open)
+    of_steps = question.steps and work.known != "elapsed"
+    growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, of_steps, is_open)
     steps, (measured, logarithms) = curve.steps, curve.steps.measured
     samples = work.at(steps.columns) if growth.rated else None
     reported = np.exp(logarithms) if samples is None else samples[measured] / np.exp(logarithms)

@@ -34,12 +34,12 @@ from genperf.vocabulary.headers import (
 )
 from genperf.vocabulary.names import (
     COUNTED,
+    IN_TOKENS,
     LEVELS,
     PHASES,
     WAYS,
     canonical_of,
     column_of,
-    is_in_tokens,
     is_relative,
     level_with,
     meant_by,
@@ -552,7 +552,7 @@ def _step_of_layout(name: str, header: Header, names: Sequence[str], of_all: str
     columns = {c: quote_name(n) for c in _OF_A_STEP if (n := column_of(c, candidates)) is not None}
     tokens = header.counted == "tokens"
     batch = ["global_batch"] if "global_batch" in columns else ["data_parallel", "micro_batch", "micro_batches"]
-    in_tokens = "global_batch" in columns and is_in_tokens(str(column_of("global_batch", candidates)))
+    in_tokens = IN_TOKENS.search(columns.get("global_batch", "")) is not None
     factors = [*batch, "sequence"] if tokens and not in_tokens else batch
     of_seconds = header.counted in _AMOUNTS and TIME_UNITS[header.unit] == (1.0, 1.0)
     is_work = "global_batch" in columns and not tokens

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from genperf.arrays import AnyArray, Array, Columns, Mask
 from genperf.errors import TableError
-from genperf.vocabulary.names import LEVELS, WAYS, is_batch_of_a_node, is_in_tokens, meant_by
+from genperf.vocabulary.names import IN_TOKENS, LEVELS, WAYS, is_batch_of_a_node, meant_by
 
 if TYPE_CHECKING:
     from genperf.table import Factor
@@ -135,7 +135,7 @@ class Machine(Struct, frozen=True, dict=True):
         """Return the parts by name of configurations, from their columns, with the devices and samples of a step."""
         out = {name: np.asarray(columns[f.name], float) for name, f in self.columns.items() if f.name in columns}
         sequence = self.named.get("sequence")
-        if sequence is not None and sequence.name in columns and is_in_tokens(self.called("global_batch")):
+        if sequence is not None and sequence.name in columns and IN_TOKENS.search(self.called("global_batch")):
             out["sequence"] = np.asarray(columns[sequence.name], float)
         if "workers" not in out:
             if {"nodes", "devices_per_node"} <= {*out}:

@@ -42,6 +42,7 @@ from genperf.vocabulary.headers import DEVICE_WORDS, header_of, relative_unit
 from genperf.vocabulary.names import (
     ALIASES,
     GENERAL,
+    IN_TOKENS,
     LEVELS,
     WAYS,
     canonical_of,
@@ -49,7 +50,6 @@ from genperf.vocabulary.names import (
     counted_noun,
     counts_cores,
     counts_devices,
-    is_in_tokens,
     is_relative,
     meant_by,
     named_in_part,
@@ -101,6 +101,9 @@ KEPT_COLUMNS = 1024
 #: The median of T(fewest workers)/T(most workers), at the same batch, from which on all share one amount of work.
 #: Weak scaling has at most 1, but for noise and caches. Half, double: experiments/results/settings.md.
 LEAST_FALL = 1.5
+#: Seconds above which what elapsed is no time of one step. A guess.
+LONGEST_STEP = 10.0
+MANY_STEPS = frozenset(words_of("headers.of_many_steps"))
 ONE = Number(1.0)
 
 # Where a scale may exhaust what one machine has: cores, memory, slots of a server.
@@ -286,7 +289,8 @@ class StepWork(Struct, frozen=True):
     #: What it counts: samples, images; or the whole in the singular where all workers share it: an epoch, a job.
     unit: str = "samples"
     #: How it is known: `given` by a user, `measured` with a throughput, of the `columns`, by the kind of `scaling`,
-    #: `shared` by all workers, or `assumed`: nothing shows it, and each worker is taken to keep its own.
+    #: `shared` by all workers, in proportion to the columns' of what `elapsed` in nobody knows how many steps, or
+    #: `assumed`: nothing shows it, and each worker is taken to keep its own.
     known: str = ""
     #: Whether `proportional` is the work of one device of each node, as nothing shows how many a node has.
     of_one_a_node: bool = False
@@ -576,6 +580,10 @@ class Panel(Struct, frozen=True, dict=True):
             counts_devices = bool(target.work) or self.find("global_batch") is not None or self.has("workers")
             # The batch of a device shows how the work of nodes of unknown size grows, and not how much it is.
             is_open = not counts_devices and batch is not None and not DEVICE_WORDS.isdisjoint(words_in(batch.name))
+            # What elapsed, `total_time_s`, may be of any number of steps, and so much of more than one.
+            is_whole = not header_of(target.column).of and not words_in(target.column).isdisjoint(MANY_STEPS)
+            if is_whole and not target.work and np.median([m.value for m in self.medians]) > LONGEST_STEP:
+                return StepWork(None, work, known="elapsed")
             return StepWork(None if is_open else work, work, known=known, of_one_a_node=is_open)
         if self.scaling is not None and KINDS[self.scaling].shared:
             return StepWork(ONE, None, self.timed, "shared")
@@ -592,6 +600,8 @@ class Panel(Struct, frozen=True, dict=True):
     def work_option(self) -> str:
         """The option that shows the samples of a step, where nothing does."""
         workers = "gpus" if self.counted_node is None else render(self.counted_node)
+        if self.step.known == "elapsed" and self.step.proportional is not None:
+            return f"--work '500*{render(self.step.proportional)}'"
         return "--let gpus_per_node=8" if self.step.of_one_a_node else f"--work '32*{workers}'"
 
     def _may_scale_weakly(self, workers: str) -> bool:
@@ -691,7 +701,8 @@ class Panel(Struct, frozen=True, dict=True):
         """
         factor = self.find(canonical)
         if factor is not None and not (canonical == "batch" and self.batch_is_of_a_pass):
-            return self.in_samples(factor.name, Name(factor.name))
+            name = Name(factor.name)
+            return over_sequence(self, name) if canonical == "global_batch" and IN_TOKENS.search(factor.name) else name
         for text in () if canonical in trying else DERIVED.get(canonical, ()):
             if text == "batch*workers" and self.batch_is_of_a_pass:
                 continue
@@ -710,11 +721,6 @@ class Panel(Struct, frozen=True, dict=True):
                 return substitute(formula.node, nodes_known)
         # Where nothing counts workers, what follows from them is that of one.
         return ONE if canonical == "workers" and trying and self.axis.factor is None and not self.of_jobs else None
-
-    def in_samples(self, column: str, batch: Node) -> Node:
-        """Return a batch in samples: one in tokens, by the name of its column, over those of a sample if known."""
-        sequence = self.find("sequence")
-        return batch if sequence is None or not is_in_tokens(column) else call("divide", batch, Name(sequence.name))
 
     def formula(self, name: str) -> Node | None:
         """Return what one of the field's names stands for as a formula over the columns; the axis for the workers."""
@@ -757,6 +763,12 @@ def _columns(factors: tuple[Factor, ...], mapping: tuple[tuple[str, str], ...]) 
 # --- the work of a step -----------------------------------------------------------------------------------------------
 
 
+def over_sequence(panel: Panel, tokens: Node) -> Node:
+    """Return the samples of a batch in tokens, or its tokens where nothing tells those of a sample."""
+    sequence = panel.find("sequence")
+    return tokens if sequence is None else call("divide", tokens, Name(sequence.name))
+
+
 def samples_of(panel: Panel, values: Mapping[str, Node]) -> Node | None:
     """Return the samples of a step over the columns, or constant `values` such as a group's batch; None if unknown."""
     global_batch, batch = panel.find("global_batch"), panel.find("batch")
@@ -769,7 +781,7 @@ def samples_of(panel: Panel, values: Mapping[str, Node]) -> Node | None:
         node = chain("multiply", [Name(f.name) for f in (batch, panel.counted) if f is not None])
     total, batch_of_one = column_of("global_batch", values), column_of("batch", values)
     if node is None and total is not None:
-        node = panel.in_samples(total, values[total])
+        node = over_sequence(panel, values[total]) if IN_TOKENS.search(total) else values[total]
     if node is None and batch_of_one is not None and panel.workers is not None:
         node = call("multiply", values[batch_of_one], Name(panel.workers.name))
     return node

@@ -30,7 +30,7 @@ from genperf.table.clean import filled, is_number, labels, mostly_numbers, numbe
 from genperf.table.facts import is_result
 from genperf.table.opened import understood
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, header_of
-from genperf.vocabulary.names import WAYS, column_of, is_in_tokens, meant_by, plain_name
+from genperf.vocabulary.names import IN_TOKENS, WAYS, column_of, meant_by, plain_name
 
 
 def legend_of(
@@ -102,7 +102,7 @@ def read_with_roles(
             if amounts and (amounts[0] != "tokens" or table.panel.find("sequence") is not None):
                 table = replace(table, target=replace(table.target, counted=amounts[0]))
     batch = column_of("global_batch", [*(f.name for f in table.factors), *table.group])
-    if batch is not None and is_in_tokens(batch) and table.panel.step.known == "columns":
+    if batch is not None and IN_TOKENS.search(batch) and table.panel.step.known == "columns":
         table = replace(table, target=replace(table.target, counted="tokens"))
     table = (_with_further_quantities(table, source, roles) if roles.further else table).mapped(mapping)
     machine = table.panel.machine

@@ -66,6 +66,7 @@ from genperf.vocabulary.names import (
     LEVELS,
     LOAD,
     PHASES,
+    STEPS,
     TITLE_OF_SCALED,
     WAYS,
     canonical_of,
@@ -992,6 +993,15 @@ def measured_roles(
         at_last = growth_along(counts[larger], values[larger])
         growth_of_rate = at_last if at_last > MOST_GROWTH else growth_of_rate
     roles, derived = measurement_of_column(name, names, scale, growth_of_rate, header, reading.mapping)
+    steps = [
+        known[0]
+        for n in names
+        if STEPS.fullmatch(plain_name(n)) and len(known := np.unique(reading.columns[n].known)) == 1
+    ]
+    if roles.get("time") == name and not header.of and len(steps) == 1 and steps[0] > 1.0:
+        # What elapsed in so many steps.
+        made = f"step_time_{header.unit}"
+        roles, derived = {**roles, "time": made}, {made: f"{quote_name(name)}/{steps[0]:g}"}
     sized = reading.kinds_alone or (scale is not None and is_size(scale))
     batches = [c for c in reading.with_role("setting") if "batch" in str(c.canonical)]
     states_work = sized or header_of(name).of == "job" or given.scaling or given.work

@@ -315,7 +315,9 @@ def split_columns(result: FitResult) -> LayoutColumns | None:
     node_size = None if per_node is None else int(per_node.upper)
     if per_node is None and node_size_formula is not None and result.schema.medians:
         node_size = max(1, int(np.max(values_of(node_size_formula, panel.measured))))
-    named = {name: panel.in_samples(column.name, Name(column.name)) for name, column in panel.columns.items()}
+    named: dict[str, Node] = {name: Name(column.name) for name, column in panel.columns.items()}
+    if (samples := panel.node("global_batch")) is not None and "global_batch" in named:
+        named["global_batch"] = samples
     devices = None if "data_parallel" in ways else panel.node("workers")
     if devices is not None and (data_ways := panel.node("data_parallel")) is not None:
         named["data_parallel"] = data_ways

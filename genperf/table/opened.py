@@ -713,17 +713,17 @@ def _with_merged_cells(source: Source) -> Source:
     return replace(source, cells={**source.cells, **merged}, steps=(*source.steps, report))
 
 
-def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
+def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False) -> Source:
     """Read the numbers of columns of text, beside units, ±, brackets and footnotes, and note the unit of each column.
 
     Units are those of the cells, of the caption, or of a column that states them; counts in brackets become columns.
+    With `points` these part thousands.
     """
     # `8gpu.log` is a name that holds a count, and no number with a unit.
     texts = {n: cells.tolist() for n, cells in source.columns.items() if cells.dtype.kind == "O" and n not in PATHS}
     words = {*re.split(r"[\W\d_]+", " ".join(source.columns).lower())}
     comma = not words.isdisjoint(words_of("headers.decimal_comma"))
     first_texts = [cell.strip() for cells in texts.values() for cell in cells[:FIRST_ROWS] if isinstance(cell, str)]
-    points = any("," in text and EUROPEAN_GROUPS.fullmatch(text) for text in first_texts)
     decimal_point = any("." in text and is_number(text) and not EUROPEAN_GROUPS.fullmatch(text) for text in first_texts)
     # Beside decimal points a comma parts thousands, whatever parts the cells.
     delimiter = "" if decimal_point else source.delimiter
@@ -736,6 +736,9 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
             read[name], unit, notes = parsed
             units_in_cells |= {name: unit} if unit else {}
             steps += notes
+    if not (points or decimal_point) and any("decimal comma read" in note.text for note in steps):
+        # Beside `1.904,5` and `18,80` the points of other columns part thousands.
+        return _with_numbers(source, units, points=True)
     beside = {n: (name, c) for name in read for n, c in counts_beside(name, texts[name]).items()}
     for made, (name, counts) in beside.items():
         if made not in source.columns:

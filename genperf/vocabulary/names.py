@@ -18,6 +18,8 @@ LEVELS = ("workers", "nodes")
 PHASES = section("phases")
 #: Where one of these is known, the batch of a pass is not that of a worker.
 _BESIDE_A_PASS = ("global_batch", "micro_batches", *WAYS[1:])
+#: A batch of all whose name has such a word counts tokens: `tokens_per_batch`, `Global batch size (tokens)`.
+IN_TOKENS = re.compile("tokens?", re.IGNORECASE)
 _RELATIVE = re.compile(rf"(^|.*_){any_of('columns.relative', 'columns.efficiency')}(_.*)?")
 _EFFICIENCY = re.compile(rf"(^|.*_){any_of('columns.efficiency')}(_.*)?")
 #: What a title or a cell says of how runs were scaled: "Strong scaling, ResNet-50".
@@ -60,6 +62,9 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     ('Compute nodes in training job', None)
     >>> column_of("batch", ["bs_per_gpu"]), column_of("global_batch", ["globalBatchSize"])
     ('bs_per_gpu', 'globalBatchSize')
+    >>> names = ("Batch size (tokens)", "Tokens/step", "tokens_per_gpu", "micro_batch_tokens")
+    >>> [column_of("global_batch", [name]) is not None for name in names]
+    [True, True, False, False]
     >>> column_of("batch", ["gpus", "mbs"]), column_of("batch", ["gpus", "mbs", "grad_accumulation"])
     ('mbs', None)
     >>> column_of("micro_batch", ["gpus", "batch_per_gpu"]), column_of("micro_batch", ["batch_per_gpu", "grad_accum"])
@@ -76,7 +81,7 @@ def _column_among(canonical: str, listed: tuple[str, ...]) -> str | None:
         column = next((by_name[alias] for alias in ALIASES[canonical] if alias in by_name), None)
         if column is not None:
             # Tokens follow from a device's batch, and from that of a pass where nothing tells the tokens of a sample.
-            others = tuple(name for name in listed if name != column) if is_in_tokens(column) else ()
+            others = tuple(name for name in listed if name != column) if IN_TOKENS.search(column) else ()
             batch, of_a_pass, sequence = (_column_among(name, others) for name in ("batch", "micro_batch", "sequence"))
             return column if batch in (None, of_a_pass) and (of_a_pass is None or sequence) else None
     if canonical == "batch" and not any(_column_among(name, listed) for name in _BESIDE_A_PASS):
@@ -92,16 +97,6 @@ def canonical_of(column: str) -> str | None:
     """Return the field's name for a column's name; None for another name."""
     names = {name for spelled in _SPELLINGS for name in spelled(column)}
     return next((canonical for canonical, aliases in ALIASES.items() if not names.isdisjoint(aliases)), None)
-
-
-def is_in_tokens(column: str) -> bool:
-    """Tell whether a name is that of the tokens of a step, which are a batch of all.
-
-    >>> names = ("tokens_per_batch", "Global batch size (tokens)", "Tokens/step", "tokens_per_gpu")
-    >>> [is_in_tokens(name) for name in names]
-    [True, True, True, False]
-    """
-    return "batch_tokens" in _in_other_words(column)
 
 
 def is_batch_of_a_node(column: str) -> bool:
@@ -186,6 +181,8 @@ _TOKENS_OF_A_STEP = re.compile(
     rf"({any_of('headers.of_all')}_)?(batch_size|gbs)_(size_)?(in_)?(num_)?tokens?"
     rf"|(num_|total_)?tokens_{any_of('headers.per')}_(global_)?(batch_size|{any_of('headers.step')})"
 )
+#: How many steps were done: `num_steps`, `iterations`.
+STEPS = re.compile(rf"((num|n|total|max|train|training|number_of|timed|measured)_)*({any_of('headers.step')})(s|es)")
 _ONE_PER_OTHER = re.compile(rf"(\w+?)_{any_of('headers.per')}_(\w+)")
 
 

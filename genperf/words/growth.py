@@ -58,7 +58,7 @@ def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, fu
         return prose(f"expect {with_article(expected.name)} of {plain} at {places}", *further)
     efficiency = efficiency_text(growth, expected)
     if growth.target.rate is None:
-        step = f"expect a step of {plain} at {places}"
+        step = f"expect a {'step' if growth.of_steps else 'time'} of {plain} at {places}"
         question = f"the work of a step: {growth.work_option}"
         if growth.target.efficiency is None:
             return prose(step, *further, f"throughput and efficiency need {question}")

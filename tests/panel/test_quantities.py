@@ -222,3 +222,16 @@ def test_tokens_of_a_step_beside_samples() -> None:
     # Of a pass of unknown length, and beside the batch of each device, they are no batch of all.
     assert column_of("global_batch", ["gpus", "mbs", "tokens_per_step"]) is None
     assert column_of("global_batch", ["gpus", "batch_per_gpu", "seq", "tokens_per_step"]) is None
+
+
+def test_what_elapsed_is_no_time_of_one_step() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "batch": 32, "total_time_s": [200.0, 208.0, 215.0, 223.0]})
+    # Nothing shows of how many steps it is.
+    answer = gp.ask(runs, gpus=16).to_dict()
+    assert "throughput" not in answer
+    assert answer["efficiency"] == pytest.approx(0.87, abs=0.02)
+    assert "--work '500*batch*gpus'" in answer["sentences"]["expect"]
+    of_steps = gp.ask(runs.assign(num_steps=500), gpus=16)
+    (value,) = of_steps.answers
+    assert (value.quantity, value.value) == ("total_time_s", pytest.approx(answer["answers"][0]["value"]))
+    assert of_steps.to_dict()["throughput"] == pytest.approx(500 * 32 * 16 / value.value)
