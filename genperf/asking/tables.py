@@ -741,6 +741,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         is_step = work_known or not target.is_time or of_devices or "global_batch" in self.reading.mapping
         # The time of a step is one where columns show its samples, whatever the count is called.
         is_step = is_step or (columns[name].header.of == "step" and model.panel.step.known == "columns")
+        # So many steps a second show the time of one.
+        is_step = is_step or columns[name].header.counted in STEP_WORDS
         scale_has_unit = scale in columns and columns[scale].kind != ""
         if is_step and not scale_has_unit:
             return None

@@ -13,7 +13,14 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Array, Index
 from genperf.errors import GenperfError
 from genperf.panel import Panel
-from genperf.panel.configurations import at_scale, divisible, fills_nodes, part_given, relative_work
+from genperf.panel.configurations import (
+    at_scale,
+    divisible,
+    fills_nodes,
+    part_given,
+    relative_work,
+    ways_beside_data,
+)
 from genperf.panel.machine import PLACES
 from genperf.panel.panel import StepWork
 from genperf.prediction.verdict import RULES
@@ -106,6 +113,10 @@ def steps_along_workers(
     names_place = not machine_parts.isdisjoint(PLACES) or {"batch", "global_batch"} <= machine_parts
     smallest = at if requested is not None or names_place else {**at, factor.name: counts[0]}
     start = {name: cells[0] for name, cells in result.query(smallest).columns.items()}
+    if factor == result.panel.workers and result.panel.machine.splits:
+        # Of a transformer, counts that its split divides.
+        (ways,) = ways_beside_data(result.panel, {name: np.array([value]) for name, value in start.items()})
+        counts = np.unique(np.append(np.maximum(np.round(counts / ways), 1.0) * ways, tried))
     columns = at_scale(panel, factor, counts, start, kind or (None if schema.target.work else schema.scaling))
     # The runs with these levels; of all without such.
     runs = panel.runs_like({name: values[0] for name, values in columns.items()})

@@ -18,7 +18,7 @@ from genperf.panel.panel import Median, Panel, evaluated, kind_of_work, several_
 from genperf.scaling import KINDS, Scaling
 from genperf.table import Factor
 from genperf.table.clean import label
-from genperf.vocabulary.names import LEVELS, WAYS
+from genperf.vocabulary.names import LEVELS
 
 if TYPE_CHECKING:
     from genperf.panel.table import Table
@@ -299,15 +299,21 @@ def _missing(factors: Sequence[Factor], run: Mapping[str, Any], where: str | Non
     return TableError(f"factors {names} are missing", where=where, hint=hint)
 
 
+def ways_beside_data(panel: Panel, columns: Columns) -> Array:
+    """Return the product of a transformer's ways beside data, which divides its devices; shape (rows,)."""
+    ways = [np.asarray(columns[panel.machine.columns[way].name], float) for way in panel.machine.splits]
+    return np.asarray(np.prod(ways, axis=0))
+
+
 def divisible(panel: Panel, columns: Columns) -> Mask:
     """Return which configurations can exist: a transformer's ways divide the devices; shape (rows,)."""
-    names = [f.name for way in WAYS[1:] if (f := panel.columns.get(way)) is not None]
+    devices = panel.node("workers") if panel.machine.splits else None
     # The ways of the samples are no devices that others divide.
     of_samples = panel.workers is not None and panel.workers is panel.columns.get("data_parallel")
-    if panel.workers is None or of_samples or not names or not {panel.workers.name, *names} <= {*columns}:
+    splits = {panel.machine.columns[way].name for way in panel.machine.splits}
+    if devices is None or of_samples or not splits | names_in(devices) <= {*columns}:
         return np.ones(len(next(iter(columns.values()))), bool)
-    product = np.prod([np.asarray(columns[name], float) for name in names], axis=0)
-    return np.asarray(np.asarray(columns[panel.workers.name], float) % product == 0.0)
+    return np.asarray(values_of(devices, columns) % ways_beside_data(panel, columns) == 0.0)
 
 
 def fills_nodes(panel: Panel, columns: Columns) -> Mask:

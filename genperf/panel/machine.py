@@ -468,14 +468,22 @@ class Machine(Struct, frozen=True, dict=True):
                 what = f"{' and '.join(shown(row, 'nodes', 'workers'))} are no machine: {nodes[row]:g} nodes of"
                 hold = f"{sizes[row]:g} hold {nodes[row] * sizes[row]:g}, and {devices[row]:g} fill {full[row]:g}"
                 raise TableError(f"{what} {hold}", where=where, hint=hint)
-        if "workers" in parts and not {*WAYS}.isdisjoint(given):
+        runs, names_ways = self.measured, not {*WAYS}.isdisjoint(given)
+        # Where the ways divided the devices of every run, those of another one are no machine.
+        divides = bool(self.splits and runs) and bool(np.all(runs["workers"] % _product(runs, SPLITS) == 0.0))
+        if "workers" in parts and (names_ways or (divides and not {*LEVELS}.isdisjoint(given))):
             devices, ways = parts["workers"], [n for n in WAYS if n in parts and (n in given or n in self.splits)]
             product = _product(parts, ways)
             # Data-parallel ways that are not given make up the rest: the other ways have to divide the devices.
-            made = product if "data_parallel" in ways else np.floor(devices / product) * product
-            for row in _unequal(devices, made):
-                what = f"{' x '.join(shown(row, *ways))} do not make {shown(row, 'workers')[0]}"
-                raise TableError(f"{what}: their product is {product[row]:g}", where=where, hint=hint)
+            is_whole = "data_parallel" in ways
+            below = np.floor(devices / product) * product
+            for row in _unequal(devices, product if is_whole else below):
+                devices_shown, text = shown(row, "workers")[0], " x ".join(shown(row, *ways))
+                near = " or ".join(f"{n:g}" for n in (below[row], below[row] + product[row]) if n > 0.0)
+                of_ways = f"{text} do not make {devices_shown}: their product is {product[row]:g}"
+                multiple = f"{devices_shown} is no multiple of {text}: {near} would be"
+                hint = hint if is_whole else f"--at {self.called('workers')}={near.split()[0]}, or another split"
+                raise TableError(of_ways if is_whole else multiple, where=where, hint=hint)
         count = parts.get("workers", parts.get("nodes"))
         if {"batch", "global_batch"} <= {*given} and count is not None:
             for row in _unequal(given["global_batch"], samples := given["batch"] * count):

@@ -72,6 +72,7 @@ from genperf.vocabulary.names import (
     canonical_of,
     canonical_of_singular,
     column_of,
+    counted_noun,
     counts_cores,
     counts_devices,
     is_batch_of_a_node,
@@ -325,6 +326,8 @@ def read_columns(
     if len(varied) > 2:
         _settle_functions(varied, {*requested, *reading.roles.columns})
     counts = {c.canonical: c for c in reading.with_role("setting") if c.name not in given_roles.by_column}
+    if "nodes" not in counts and "servers" in counts:
+        _settle_servers(reading, counts)
     if "nodes" in counts:
         _derive_devices(reading, counts)
     _find_scale(reading, at)
@@ -350,6 +353,17 @@ def _names_of_failed(reading: Reading, requested: Mapping[str | None, float | No
     measured = reading.columns.get(reading.quantities[0])
     failed = measured is not None and np.any(of_series) and not np.any(of_series & np.isfinite(measured.values))
     return names if failed else []
+
+
+def _settle_servers(reading: Reading, counts: dict[str | None, TableColumn]) -> None:
+    """Read servers as nodes where they hold devices: of GPUs several on each in every run, or of a column of these."""
+    servers, devices = counts["servers"], counts.get("workers")
+    holds_devices = "devices_per_node" in counts
+    if devices is not None and not {"gpu", "gpus"}.isdisjoint(words_in(devices.name)) and servers.lowest > 0.0:
+        on_each = devices.values / servers.values
+        holds_devices |= bool(np.min(on_each) > 1.0 and np.ptp(on_each) <= CELL_ROUNDING * np.max(on_each))
+    if holds_devices and counted_noun(servers.name) == "servers" and "nodes" not in reading.mapping:
+        servers.canonical, counts["nodes"], reading.mapping["nodes"] = "nodes", servers, servers.name
 
 
 def _derive_devices(reading: Reading, counts: Mapping[str | None, TableColumn]) -> None:

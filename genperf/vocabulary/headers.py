@@ -65,6 +65,8 @@ STATISTICS = words_of("headers.statistic")
 STATISTIC = re.compile(rf"{'|'.join(STATISTICS)}|p\d\d?")
 #: `time for 100 steps`, none of them the mean.
 _OF_STEPS = re.compile(rf"([1-9]\d*) ?({'|'.join(sorted(word for word in STEP_WORDS if word.endswith('s')))})\b")
+#: `it_s`, `steps_s`: so many a second.
+_STEPS_A_SECOND = re.compile(rf"((?:train_|env_|mean_|avg_)?{any_of('headers.counted_steps')})_s", re.IGNORECASE)
 _PER = re.compile(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
 _SECTION = re.compile(rf"{any_of('headers.section')}[./|](?=[a-z_])", re.IGNORECASE)
 #: Behind a header: what is given of its scatter, `step time (s) ± std`.
@@ -182,10 +184,13 @@ def header_of(column: str) -> Header:
     ('time', 'time', '', 'h')
     >>> header_of("per GPU img/s").shared, header_of("per-device throughput (img/s)").shared
     (True, True)
+    >>> header_of("it_s").kind, header_of("train_steps_s").kind, header_of("step_s").kind, header_of("iter_s").kind
+    ('rate', 'rate', 'time', 'time')
     >>> header_of("tok/s/H100").shared, header_of("tok/s/dev").shared, header_of("step time (ms) ± std").unit
     (True, True, 'ms')
     """
     text = _without_section(column)
+    text = f"{steps[1]}/s" if (steps := _STEPS_A_SECOND.fullmatch(text)) else text
     if multiple := _MULTIPLE_BEHIND.fullmatch(text):
         rate = header_of(f"{multiple['multiple']} {multiple['rate']}")
         # Behind a blank a letter may name a variant, but for a rate of an hour or a day.

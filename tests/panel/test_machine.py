@@ -162,7 +162,8 @@ ZERO_WAYS = pd.DataFrame({"tp": [1, 2, 4, 8], "pp": [1, 0, 2, 2], "s": [1.0, 1.1
         (RATES.drop(columns="gpus"), {"nodes": 64}, UNKNOWN_NODES),
         (GROWN, {"nodes": 64}, UNKNOWN_NODES),
         (LAYOUT, {"gpus": 64, "dp": 8}, "do not make gpus=64: their product is 32"),
-        (LAYOUT, {"gpus": 64, "tp": 3}, "tp=3 x pp=2 do not make gpus=64"),
+        (LAYOUT, {"gpus": 64, "tp": 3}, "gpus=64 is no multiple of tp=3 x pp=2: 60 or 66 would be"),
+        (LAYOUT, {"gpus": 50}, "gpus=50 is no multiple of tp="),
         (ZERO_WAYS, {"tp": 16}, "column 'pp' goes down to 0"),
     ],
 )
@@ -271,3 +272,15 @@ def test_a_table_that_counts_no_machine_is_completed() -> None:
     runs = pd.DataFrame({"link_mbit": [100, 200, 200], "latency_ms": [0, 0, 10], "s": [0.66, 0.36, 0.38]})
     result = gp.fit(runs, "pmnf", time="s", extrinsic="link_mbit,latency_ms")
     assert result.query({"link_mbit": 400.0}).single("") == {"link_mbit": 400.0, "latency_ms": 0.0}
+
+
+@pytest.mark.parametrize("devices", [{"gpus": [4, 8, 12, 16]}, {"gpus_per_server": 4}])
+def test_servers_that_hold_devices_are_nodes(devices: dict[str, list[int] | int]) -> None:
+    runs = pd.DataFrame({"servers": [1, 2, 3, 4], **devices, "images/s": [2790, 5310, 7700, 10100]})
+    by_servers, by_gpus = (gp.ask(runs, **at) for at in ({"servers": 16}, {"gpus": 64}))
+    assert by_servers.value == pytest.approx(by_gpus.value) == pytest.approx(36_000, rel=0.05)
+    assert by_gpus.to_dict()["at"]["servers"] == 16
+    assert gp.fit(runs).predict({"gpus": [64]})["throughput"][0] == pytest.approx(by_gpus.value)
+    # Workers of one server each may push to it.
+    pushing = pd.DataFrame({"workers": [4, 8, 16], "servers": [1, 2, 4], "step_s": [0.2, 0.21, 0.22]})
+    assert "servers" not in gp.ask(pushing, workers=32).reading.mapping.values()

@@ -235,3 +235,12 @@ def test_what_elapsed_is_no_time_of_one_step() -> None:
     (value,) = of_steps.answers
     assert (value.quantity, value.value) == ("total_time_s", pytest.approx(answer["answers"][0]["value"]))
     assert of_steps.to_dict()["throughput"] == pytest.approx(500 * 32 * 16 / value.value)
+
+
+@pytest.mark.parametrize("count", ["gpus", "processes"])
+@pytest.mark.parametrize("rate", ["it/s", "it_s", "steps_s"])
+def test_steps_a_second_are_answered_as_the_time_of_one(count: str, rate: str) -> None:
+    runs = pd.DataFrame({count: [1, 2, 4, 8], rate: [3.34, 3.3, 3.2, 3.0]})
+    answer = gp.ask(runs, **{count: 16})
+    assert (answer.facts.column, answer.facts.start.value) == (None, pytest.approx(1 / 3.0, rel=0.02))
+    assert answer.facts.expected.value.value == pytest.approx(1 / answer.value)
