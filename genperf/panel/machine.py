@@ -24,9 +24,10 @@ from genperf.vocabulary.names import IN_TOKENS, LEVELS, WAYS, is_batch_of_a_node
 if TYPE_CHECKING:
     from genperf.table import Factor
 
-#: Parts of a machine, and of the work of a step.
-SPLITS = WAYS[1:]
-PLACES = (*LEVELS, "devices_per_node", *WAYS)
+#: Parts of a machine, and of the work of a step. Experts are split over the data-parallel ways, or have their own.
+SPLITS = (*WAYS[1:], "expert_parallel")
+ALL_WAYS = (WAYS[0], *SPLITS)
+PLACES = (*LEVELS, "devices_per_node", *ALL_WAYS)
 BATCHES = ("batch", "global_batch", "micro_batch", "micro_batches")
 PARTS = PLACES + BATCHES
 #: How the samples of a step go on along the devices: in proportion to them, or the same at every count.
@@ -93,13 +94,19 @@ class Machine(Struct, frozen=True, dict=True):
             columns.pop("micro_batch", None)
         if columns.get("workers") is not None and columns.get("workers") == columns.get("data_parallel"):
             columns.pop("workers" if any(name in columns for name in SPLITS) else "data_parallel")
-        ways = [factor.name for name, factor in columns.items() if name in WAYS]
+        experts = columns.pop("expert_parallel", None)
         if {"workers", "data_parallel"} <= {*columns} and self.runs:
-            devices = columns["workers"].name
-            if not any(math.isclose(math.prod(run[n] for n in ways), run[devices], rel_tol=SAME) for run in self.runs):
-                # Devices are split in a further way that no column has.
-                return {name: factor for name, factor in columns.items() if name not in WAYS}
+            ways, devices = [f.name for name, f in columns.items() if name in WAYS], columns["workers"].name
+            if not self._make(ways, devices):
+                # Experts have ways of their own, or the devices are split in a further way that no column has.
+                if experts is not None and self._make([*ways, experts.name], devices):
+                    return columns | {"expert_parallel": experts}
+                return {name: factor for name, factor in columns.items() if name not in ALL_WAYS}
         return columns
+
+    def _make(self, ways: Sequence[str], devices: str) -> bool:
+        """Return whether columns of ways multiply to the devices in any run."""
+        return any(math.isclose(math.prod(run[n] for n in ways), run[devices], rel_tol=SAME) for run in self.runs)
 
     @cached_property
     def part_of(self) -> dict[str, str]:
@@ -122,7 +129,7 @@ class Machine(Struct, frozen=True, dict=True):
     def counts_devices(self) -> bool:
         """Whether the columns show the number of devices."""
         placed = {"nodes", "devices_per_node"} <= {*self.columns}
-        return placed or not {"workers", *WAYS}.isdisjoint(self.columns)
+        return placed or not {"workers", *ALL_WAYS}.isdisjoint(self.columns)
 
     def means(self, name: str) -> bool:
         """Return whether a part without a column has a meaning here: the others show it."""
@@ -140,8 +147,8 @@ class Machine(Struct, frozen=True, dict=True):
         if "workers" not in out:
             if {"nodes", "devices_per_node"} <= {*out}:
                 out["workers"] = out["nodes"] * out["devices_per_node"]
-            elif not out.keys().isdisjoint(WAYS):
-                out["workers"] = _product(out, WAYS)
+            elif not out.keys().isdisjoint(ALL_WAYS):
+                out["workers"] = _product(out, ALL_WAYS)
         if "workers" in out:
             out.setdefault("data_parallel", out["workers"] / _product(out, SPLITS))
         count = out.get("workers", out.get("nodes"))
@@ -468,11 +475,11 @@ class Machine(Struct, frozen=True, dict=True):
                 what = f"{' and '.join(shown(row, 'nodes', 'workers'))} are no machine: {nodes[row]:g} nodes of"
                 hold = f"{sizes[row]:g} hold {nodes[row] * sizes[row]:g}, and {devices[row]:g} fill {full[row]:g}"
                 raise TableError(f"{what} {hold}", where=where, hint=hint)
-        runs, names_ways = self.measured, not {*WAYS}.isdisjoint(given)
+        runs, names_ways = self.measured, not {*ALL_WAYS}.isdisjoint(given)
         # Where the ways divided the devices of every run, those of another one are no machine.
         divides = bool(self.splits and runs) and bool(np.all(runs["workers"] % _product(runs, SPLITS) == 0.0))
         if "workers" in parts and (names_ways or (divides and not {*LEVELS}.isdisjoint(given))):
-            devices, ways = parts["workers"], [n for n in WAYS if n in parts and (n in given or n in self.splits)]
+            devices, ways = parts["workers"], [n for n in ALL_WAYS if n in parts and (n in given or n in self.splits)]
             product = _product(parts, ways)
             # Data-parallel ways that are not given make up the rest: the other ways have to divide the devices.
             is_whole = "data_parallel" in ways

@@ -284,3 +284,11 @@ def test_servers_that_hold_devices_are_nodes(devices: dict[str, list[int] | int]
     # Workers of one server each may push to it.
     pushing = pd.DataFrame({"workers": [4, 8, 16], "servers": [1, 2, 4], "step_s": [0.2, 0.21, 0.22]})
     assert "servers" not in gp.ask(pushing, workers=32).reading.mapping.values()
+
+
+def test_ways_of_experts_that_multiply_to_the_devices_are_ways() -> None:
+    runs = pd.DataFrame({"gpus": [8, 16, 32, 64], "ep": [8, 8, 16, 32], "dp": [1, 2, 2, 2], "s": [1.1, 1.2, 1.3, 1.4]})
+    at = gp.ask(runs, gpus=256).to_dict()["at"]
+    assert at["ep"] * at["dp"] == 256
+    # Over the data-parallel ways they divide no devices.
+    assert gp.ask(runs.assign(dp=runs["gpus"]), gpus=256).to_dict()["at"].get("dp", 256) == 256
