@@ -177,6 +177,14 @@ def completed(
     machine.ask_back(requested_parts)
     settled = machine.settled(requested_parts)
     computed = {n for n, read in panel.inputs.items() if n not in columns and read <= {*columns}}
+    of_levels = {
+        size: np.array([of_level.get(level, np.nan) for level in columns[f.name].tolist()])
+        for f in panel.factors
+        if f.levels and f.name in columns
+        for size, of_level in sizes_settled(panel, f.name, columns).items()
+        if size not in machine.part_of
+    }
+    columns = {**columns, **{size: sizes for size, sizes in of_levels.items() if np.isfinite(sizes).all()}}
     absent = [f for f in panel.factors if f.name not in {*columns, *computed}]
     needed = [f for f in absent if machine.part_of.get(f.name) not in settled and f.distinct != 1]
     if needed and not fill:
@@ -205,6 +213,13 @@ def completed(
         settings = {name: values[name] for name in factors}
         machine.refuse_contradictions({**machine.of(settings), **requested_parts}, requested_parts, where)
     return {name: values[name] for name in factors}, following
+
+
+def sizes_settled(panel: Panel, levels: str, names: Collection[str]) -> dict[str, dict[str, float]]:
+    """Return the sizes that the levels of a factor settle, with these: none where a name gives another network's."""
+    sizes = panel.sizes_of.get(levels, {})
+    names_another = not (sizes.keys() - panel.machine.part_of.keys()).isdisjoint(names)
+    return {} if names_another else {size: of_level for size, of_level in sizes.items() if size not in names}
 
 
 def part_given(panel: Panel, name: str) -> str:
@@ -243,7 +258,7 @@ def kept_beside(
     alike = [run for run in panel.runs if all(run.get(name, level) == level for name, level in levels.items())]
     unchanged = {
         name: value
-        for name, value in left_open(panel, complete, at).items()
+        for name, value in left_open(panel, complete, [*at, *change]).items()
         if part(name) not in changed
         and (changed.isdisjoint(PARTS) or name not in panel.machine.part_of)
         and (not isinstance(value, str) or any(run[name] == value for run in alike))
@@ -333,6 +348,8 @@ def left_open(panel: Panel, target: Mapping[str, Any], given: Collection[str]) -
     settled_parts = panel.machine.settled({part_given(panel, name) for name in names})
     settled |= {f.name for meaning, f in panel.machine.columns.items() if meaning in settled_parts}
     settled |= {name for name, read in panel.inputs.items() if read and read <= names}
+    measured = [f.name for f in panel.factors if f.name in names and target[f.name] in f.levels]
+    settled |= {size for level in measured for size in sizes_settled(panel, level, names)}
     open_names = ((varied | beyond) - settled) - names
     ordered = sorted(panel.factors, key=lambda f: f.distinct == 1)
     return {f.name: target[f.name] for f in ordered if f.name in open_names}

@@ -511,6 +511,16 @@ class Panel(Struct, frozen=True, dict=True):
         return {n: frozenset(name for name in runs if rises_with(runs[n], runs[name])) for n in counts}
 
     @cached_property
+    def sizes_of(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Categorical factor → the sizes with one value at each level, and these: {"net": {"layers": {"bert": 12}}}."""
+        sizes = [f.name for f in self.factors if f.role == "intrinsic" and f.distinct > 1]
+        runs, of_factors = {name: cells.tolist() for name, cells in self.measured.items()}, {}
+        for f in self.factors:
+            pairs = {n: {*zip(runs[f.name], runs[n], strict=True)} for n in sizes if f.levels and f.distinct > 1}
+            of_factors[f.name] = {n: dict(of_size) for n, of_size in pairs.items() if len(of_size) == f.distinct}
+        return of_factors
+
+    @cached_property
     def growing(self) -> dict[str, str]:
         """Factor that grows with the workers, as the nodes that hold them do → the workers: {"nodes": "gpus"}.
 

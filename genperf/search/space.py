@@ -16,7 +16,7 @@ from genperf.errors import FormulaError, GenperfError, Note, TableError, suggest
 from genperf.formula import Name, Node, parse, quote_name, render, substitute, values_of
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
-from genperf.panel.configurations import completed, part_given
+from genperf.panel.configurations import completed, part_given, sizes_settled
 from genperf.prediction import Schema
 from genperf.prediction.schema import cells_of, combine, query_of
 from genperf.result import FitResult
@@ -270,6 +270,8 @@ def inputs_of(panel: Panel, names: Collection[str]) -> dict[str, frozenset[str]]
     settled = panel.machine.settled({*part_by_name.values()})
     inputs = {f.name: frozenset(part_by_name) for part, f in panel.machine.columns.items() if part in settled}
     inputs |= {name: reads for name, reads in panel.inputs.items() if reads <= {*names}}
+    levels = [f.name for f in panel.factors if f.levels and f.name in names]
+    inputs |= {size: frozenset([level]) for level in levels for size in sizes_settled(panel, level, names)}
     return {name: reads for name, reads in inputs.items() if name not in names}
 
 

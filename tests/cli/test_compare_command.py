@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell, reply, runs_of
+from helpers import Shell, csv_of, reply, runs_of
 
 FIT = ["--time", "s", "--extrinsic", "gpus", "--model", "a/gpus + c"]
 #: What the frameworks need for a step on one GPU, beside half a second that no GPU shortens.
@@ -105,3 +105,26 @@ def test_a_part_of_the_machine_is_called_as_in_the_question(shell: Shell) -> Non
     Path("n.csv").write_text("nodes,gpus_per_node,step_s\n1,4,0.2\n2,4,0.22\n4,4,0.23\n8,4,0.25\n")
     rows = reply(shell, "compare", "n.csv", "--at", "gpus=32", "--or", "gpus=16")["ranking"]
     assert {row["change"] for row in rows} == {"as it is", "gpus=16"}
+
+
+def test_sizes_go_with_the_level_that_settles_them(shell: Shell) -> None:
+    """Each network has its own parameters and batch: at a length that the large one has no run of as well."""
+    nets = (("small", 110e6, 8, (512, 1024)), ("middle", 330e6, 4, (512, 1024)), ("large", 1100e6, 2, (512,)))
+    rows = [
+        (net, p, n, b, length, p / 1e9 * b * length / 512 * (1 + 0.1 * n**0.5))
+        for net, p, b, lengths in nets
+        for n in (1, 2, 4, 8)
+        for length in lengths
+    ]
+    Path("runs.csv").write_text(csv_of("net,params,gpus,batch_per_gpu,seq_len,step_s", rows))
+    at = ("runs.csv", "--at", "gpus=16,seq_len=1024")
+    times = {net: reply(shell, "predict", *at, "--at", f"net={net}")["predictions"][0]["time"] for net, *_ in nets}
+    assert times["large"] / times["small"] == pytest.approx(2.5, rel=0.2)
+    told = reply(shell, "compare", *at)
+    assert {row["net"]: row["time"] for row in told["ranking"]} == pytest.approx(times)
+    assert told["notes"] == ["not given, and taken at: params=330M or 110M or 1.1B; --at sets them"]
+    changed = reply(shell, "compare", *at, "--at", "net=small", "--or", "net=large")["ranking"]
+    assert {row["change"]: row["time"] for row in changed}["net=large"] == pytest.approx(times["large"])
+    over = ("--over", "gpus=16", "--over", "seq_len=1024", "--over", "net=small,middle,large", "--minimize", "time")
+    best = reply(shell, "optimize", "runs.csv", *over)["best"]
+    assert {row["net"]: row["time"] for row in best} == pytest.approx(times)
