@@ -202,6 +202,7 @@ class Verification(PrintedAnswer, frozen=True, eq=False):
     moved: pd.DataFrame  #: `at`, `before`, `after`: the predictions since the model was fitted again.
     not_compared: tuple[str, ...]  #: New runs of a new group, those that failed, and rows that cannot be used.
     coverage: dict[str, Any]  #: How many of the `runs` are `inside`, and the probability of that where intervals hold.
+    notes: tuple[str, ...] = ()  #: What new runs did not say, and is taken from earlier ones.
 
     @property
     def findings(self) -> list[tuple[str, str, bool]]:
@@ -223,6 +224,7 @@ class Verification(PrintedAnswer, frozen=True, eq=False):
         """A row a run with the running coverage, the coverage, the alarm, and what moved."""
         *rows, judged = (line for _, line, _ in self.findings)
         rows += [f"not compared: {text}" for text in self.not_compared]
+        rows += [f"note: {text}" for text in self.notes]
         rows += [coverage_text(self.coverage["inside"], len(self.runs)), judged]
         for at, before, after in self.moved.itertuples(index=False):
             # A tenth of a per cent shows in five digits.
@@ -302,9 +304,12 @@ def verify(
     for why, frame in (("new, nothing to compare with", new.frame[~comparable]), ("the run failed", new.failures)):
         not_compared += [f"{join_values(at) or 'the run'}: {why}" for at in records(frame.reindex(columns=named))]
     not_compared += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
+    taken = [note.text for note in new.notes if note.kind == "taken"]
     inside, count = int((runs["place"] == "inside").sum()), len(runs)
     coverage = {"inside": inside, "runs": count, "nominal": NOMINAL, "probability": coverage_probability(inside, count)}
-    return Verification(fitted.first.model, quantity, unit, runs, raised, changes, tuple(not_compared), coverage)
+    return Verification(
+        fitted.first.model, quantity, unit, runs, raised, changes, tuple(not_compared), coverage, tuple(taken)
+    )
 
 
 def _opened(model: Model | Table | str | Path | pd.DataFrame) -> Model | Table:

@@ -514,11 +514,12 @@ class Panel(Struct, frozen=True, dict=True):
     def sizes_of(self) -> dict[str, dict[str, dict[str, float]]]:
         """Categorical factor → the sizes with one value at each level, and these: {"net": {"layers": {"bert": 12}}}."""
         sizes = [f.name for f in self.factors if f.role == "intrinsic" and f.distinct > 1]
-        runs, of_factors = {name: cells.tolist() for name, cells in self.measured.items()}, {}
-        for f in self.factors:
-            pairs = {n: {*zip(runs[f.name], runs[n], strict=True)} for n in sizes if f.levels and f.distinct > 1}
-            of_factors[f.name] = {n: dict(of_size) for n, of_size in pairs.items() if len(of_size) == f.distinct}
-        return of_factors
+        pairs = {
+            f.name: {n: {*zip(self.measured[f.name].tolist(), self.measured[n].tolist(), strict=True)} for n in sizes}
+            for f in self.factors
+            if f.levels
+        }
+        return {f: {n: dict(of) for n, of in by.items() if 0 < len(of) == len(dict(of))} for f, by in pairs.items()}
 
     @cached_property
     def growing(self) -> dict[str, str]:

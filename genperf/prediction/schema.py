@@ -32,6 +32,7 @@ from genperf.table.clean import faults_of, label, labels, numbers
 from genperf.table.opened import open_source, understood
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE
+from genperf.vocabulary.names import plain_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -197,20 +198,26 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
         return data
     if isinstance(data, Mapping):
         return source_of_columns(combine(known_names(data, schema)), unit="")
-    factors = {factor.name for factor in schema.factors}
     if isinstance(data, str | Path):
+        factors = {factor.name for factor in schema.factors}
         source = understood(data, named=factors)
         source = replace(source, read={n: c for n, c in source.read.items() if n in factors or n in source.cells})
     else:
         source = open_source(data)
     if source.ragged:
         raise TableError(f"{source.ragged[0].complaint}", where=source.name, hint="give every row the same columns")
-    model_names = {name: schema.panel.column(name) for name in source.columns}
-    if not factors <= {*model_names}:
+    return named_as(source, schema)
+
+
+def named_as(source: Source, schema: Schema) -> Source:
+    """Return cells under a model's names: `gpus` or `world_size` for its `GPUs`, `nodes` for a part of its machine."""
+    lacking = {*schema.group, *(factor.name for factor in schema.factors)} - {*source.columns}
+    spelled = {plain_name(name): name for name in lacking}
+    meant = {name: spelled.get(plain_name(name)) or schema.panel.column(name) for name in source.columns}
+    if not lacking <= {*meant.values()}:
         # A column that the model lacks may name a part of the machine.
-        model_names = {name: schema.panel.meant(name, in_table=True) for name in source.columns}
-    model_names = {name: name if column in source.columns else column for name, column in model_names.items()}
-    return source if list(model_names) == list(model_names.values()) else source.renamed(model_names)
+        meant = {name: schema.panel.meant(column, in_table=True) for name, column in meant.items()}
+    return source.renamed({name: column for name, column in meant.items() if column not in source.columns})
 
 
 def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Query:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from genperf.errors import OnlyFailuresError, TableError
-from genperf.formula import parse
+from genperf.errors import Note, OnlyFailuresError, TableError, attempted
+from genperf.formula import parse, quote_name, render
 from genperf.formula.amounts import DURATIONS
-from genperf.panel.panel import checked_scaling
+from genperf.panel.panel import ONE, SECONDS, checked_scaling
+from genperf.panel.quantities import quantities_of
 from genperf.prediction import substituted_members
-from genperf.prediction.schema import Schema, answered, roles_of
+from genperf.prediction.schema import Query, Schema, answered, named_as, query_of, roles_of
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.scaling import Scaling
 from genperf.table.clean import label
-from genperf.vocabulary.headers import header_of, in_another_unit
-from genperf.vocabulary.names import plain_name
+from genperf.vocabulary.headers import STEP_WORDS, header_of, in_another_unit
+from genperf.words.numbers import join_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,25 +31,28 @@ if TYPE_CHECKING:
 def read_as(source: Source, schema: Schema, unit: str | None = None, **further_roles: str) -> Table:
     """Read further runs as a model's table was read: with the roles of its columns, and in its unit.
 
-    Columns may be spelled otherwise, `gpus` for `GPUs`, and what was measured may be in another unit, `step_ms`.
+    Columns are named as `predict` takes them, and those that are missing completed. What was measured may be in another
+    unit, `step_ms`, or be a rate where that was the time of a step.
     """
     from genperf.panel.options import further_of
     from genperf.panel.read import recognised
 
     reading, formulas = dict(schema.reading), dict(schema.derived)
     formulas |= dict(text.split("=", 1) for option, text in schema.reading if option == "let")
-    # `gpus` of a model of `GPUs` is the same column.
-    spelling = {plain_name(name): name for name in source.columns}
-    lacking = {*schema.group, *(factor.name for factor in schema.factors)} - {*source.columns}
-    source = source.renamed({spelling[plain]: name for name in lacking if (plain := plain_name(name)) in spelling})
+    source, notes = _completed(named_as(source, schema), schema, formulas)
     measured = schema.target.throughput or schema.target.column
-    other_unit = None if measured in {*source.columns, *formulas} else in_another_unit(measured, source.columns)
-    if other_unit is not None and header_of(other_unit).kind == "time":
-        # `step_ms` of a model of `step_s`: named as in the model, and read in its own unit.
-        source, unit = source.renamed({other_unit: measured}), unit or header_of(other_unit).unit
-    elif other_unit is not None:
-        factor = DURATIONS[header_of(measured).unit] / DURATIONS[header_of(other_unit).unit]
-        formulas[measured] = f"`{other_unit}`*{factor}"
+    read = parse(formulas[measured]).names if measured in formulas else {measured}
+    if not read <= {*source.columns, *formulas}:
+        other_unit = in_another_unit(measured, source.columns)
+        if other_unit is not None and header_of(other_unit).kind == "time":
+            # `step_ms` of a model of `step_s`: named as in the model, and read in its own unit.
+            source, unit = source.renamed({other_unit: measured}), unit or header_of(other_unit).unit
+        else:
+            formulas.pop(measured, None)
+            for column, formula in _measured_from(schema, source.columns).items():
+                formulas[measured], unit = formula, None if schema.target.throughput else SECONDS
+                if in_another_unit(measured, [column]) is None:
+                    notes.append(Note(f"no column '{measured}': computed from '{column}'", "taken"))
     work, columns = schema.work_of_table, {*source.columns, *formulas}
     # The first of several groups has its own batch, and runs of all are read.
     work = work if work and parse(work).names <= columns else schema.target.work
@@ -60,12 +64,50 @@ def read_as(source: Source, schema: Schema, unit: str | None = None, **further_r
     roles["let"] = {name: text for name, text in formulas.items() if name not in source.columns}
     roles |= further_roles
     try:
-        return recognised(source, roles, schema.mapping).table()
+        return recognised(source, roles, schema.mapping).table().noted(*notes)
     except OnlyFailuresError:
         raise
     except TableError as error:
         hint = f"{error.hint}; the model's columns: {', '.join(factor.name for factor in schema.factors)}"
         raise TableError(f"not read as the model's table: {error.message}", hint=hint, where=error.where) from None
+
+
+def _completed(source: Source, schema: Schema, formulas: Collection[str]) -> tuple[Source, list[Note]]:
+    """Return runs with the factors that they lack, as `predict` completes them, and a note of what is taken."""
+    lacking = [f for f in schema.factors if f.name not in {*source.columns, *formulas}]
+    query = attempted(query_of, source, schema, True) if lacking and not schema.group else None
+    cells = {f.name: query.columns[f.name] for f in lacking} if isinstance(query, Query) else {}
+    taken = join_values({f.name: cells[f.name].tolist()[0] for f in lacking if f.distinct == 1 and cells})
+    notes = [Note(f"no column has it, and taken as in all runs of the model: {taken}", "taken")] if taken else []
+    return msgspec.structs.replace(source, cells={**source.cells, **cells}), notes
+
+
+def _measured_from(schema: Schema, columns: Collection[str]) -> dict[str, str]:
+    """Return the only rate, or else time of a step, of some columns, with the formula of what a model measured over it.
+
+    Seconds of a step are its work over a rate, and a throughput is that over them: {"images/s": "batch/`images/s`"}.
+    """
+    target, panel, work = schema.target, schema.panel, schema.panel.step.total
+    headers = {n: header for n in columns if (header := header_of(n)).kind == "rate" or header.of == "step"}
+    rates, alike = [n for n in headers if headers[n].kind == "rate"], in_another_unit(target.throughput, columns)
+    name, *others = [alike] if alike else rates or [*headers] or [""]
+    if others or not name or work is None or not target.is_time or not (rates or schema.of_steps):
+        return {}
+    header, of_a_step = headers[name], quantities_of(panel, {"work": work, "value": 1.0})
+    size, tokens = (
+        DURATIONS.get(header.unit, 1e-9),
+        of_a_step.node("tokens_per_s") if of_a_step.has("tokens_per_s") else None,
+    )
+    seconds = f"{quote_name(name)}*{size / header.steps}"
+    if rates:
+        amounts = {"tokens": tokens, **dict.fromkeys(STEP_WORDS, ONE)}
+        amount = amounts.get(header.counted, None if work == tokens else work)
+        of_one = panel.node(header.level) if header.shared else ONE
+        if amount is None or of_one is None:
+            return {}
+        seconds = f"({render(amount)})*{size}/({quote_name(name)}*({render(of_one)}))"
+    of_target = DURATIONS.get(header_of(target.throughput).unit, 1.0)
+    return {name: f"({render(work)})*{of_target}/({seconds})" if target.throughput else seconds}
 
 
 def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFrame | None) -> FitResult:

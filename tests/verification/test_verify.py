@@ -1,6 +1,7 @@
 """`verify`: new runs beside predictions, from a table of earlier runs or a model's file, and its reports."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -251,3 +252,39 @@ def test_ask_says_what_earlier_predictions_were_worth(shell: Shell) -> None:
     assert "left out: expected" in out
     Path("plain.csv").write_text("gpus,step_s\n1,1.0\n2,1.1\n4,1.2\n8,1.5\n")
     assert "earlier predictions" not in shell("ask", "plain.csv", "--at", "16", "--full")[1]
+
+
+BATCHED = runs_of(8).assign(batch_per_gpu=16)
+
+
+@pytest.mark.parametrize(
+    ("new", "noted"),
+    [
+        (lambda of: of[["gpus", "step_s"]], ["batch_per_gpu=16"]),
+        (lambda of: of.rename(columns={"batch_per_gpu": "bs per gpu", "gpus": "world_size"}), []),
+        (lambda of: of[["gpus"]].assign(**{"img/min": 960 * of.gpus / of.step_s}), ["batch_per_gpu=16", "'img/min'"]),
+        (lambda of: of[["gpus", "batch_per_gpu"]].assign(**{"samples/s/gpu": 16 / of.step_s}), ["'samples/s/gpu'"]),
+        (lambda of: of[["gpus", "batch_per_gpu"]].assign(**{"it/s": 1 / of.step_s}), ["'it/s'"]),
+    ],
+)
+def test_runs_of_one_measurement_are_compared_however_they_are_written(
+    new: Callable[[pd.DataFrame], pd.DataFrame], noted: list[str]
+) -> None:
+    """A column that never varied is left out; the batch has another name; a rate stands for the time of known work."""
+    known = BATCHED[-3:].drop(columns="build")
+    expected, answer = gp.verify(BATCHED, known), gp.verify(BATCHED, new(known))
+    assert answer.runs["measured"].tolist() == pytest.approx(expected.runs["measured"].tolist())
+    assert [text in note for text, note in zip(noted, answer.notes, strict=True)] == [True] * len(noted)
+    # And the other way round: earlier runs have the rate.
+    rates = BATCHED.assign(**{"samples/s": 16 * BATCHED.gpus / BATCHED.step_s}).drop(columns="step_s")
+    measured = gp.verify(rates, new(known)).runs["measured"]
+    assert measured.tolist() == pytest.approx((16 * known.gpus / known.step_s).tolist())
+
+
+def test_a_rate_of_all_devices_is_not_multiplied_again() -> None:
+    rates = runs_of(8).assign(**{"tok/s/gpu": lambda of: 2048.0 / of.step_s}).drop(columns="step_s")
+    of_all = rates[-3:].assign(**{"tok/s": lambda of: of["tok/s/gpu"] * of.gpus})[["gpus", "tok/s"]]
+    assert gp.verify(rates, of_all).runs["measured"].tolist() == pytest.approx(of_all["tok/s"].tolist())
+    # A time shows no throughput where the work of a step is not known.
+    with pytest.raises(gp.GenperfError, match="not read as the model's table"):
+        gp.verify(rates, runs_of(1).drop(columns="build"))
