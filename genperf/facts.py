@@ -230,8 +230,9 @@ class Plan(Struct, frozen=True):
     #: Seconds, and money in the unit of the price: both are kept by the upper end of the interval.
     deadline: float | None = None
     budget: float | None = None
-    #: Whether it is in tokens, which the runs have to count.
+    #: Whether it is in tokens, which the runs have to count, and whether it is the job that was timed.
     of_tokens: bool = False
+    of_job: bool = False
 
 
 class Choice(Struct, frozen=True):
@@ -265,7 +266,7 @@ class Planned(Struct, frozen=True):
     price: Paid | None
     #: Nominal coverage.
     interval: float
-    #: Of the question: the cheapest count, or twice the largest measured one where none keeps the plan.
+    #: Of the question: the cheapest count, or what comes nearest where none keeps the plan.
     count: float
     #: The cheapest and the fastest count, of those that keep the plan where there are any.
     cheapest: Choice
@@ -280,6 +281,11 @@ class Planned(Struct, frozen=True):
     named: Choice | None = None
     named_at: tuple[tuple[str, Any], ...] = ()
     breaks: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> Choice:
+        """The machine that the question names, else the cheapest count; the fastest where each is late."""
+        return self.named or (self.fastest if self.late else self.cheapest)
 
     @property
     def numbers(self) -> dict[str, Any]:

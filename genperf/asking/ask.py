@@ -364,7 +364,7 @@ def _drawn(
 
 
 def plan_of(samples: object, deadline: object, budget: object, tokens: object) -> Plan | None:
-    """Read a plan from numbers as people write them; None without samples, or tokens to do in time or for a budget."""
+    """Read a plan from numbers as people write them; None without samples, a deadline or a budget."""
     of_tokens = samples is None and tokens is not None and (deadline is not None or budget is not None)
     texts = {"samples": tokens if of_tokens else samples, "deadline": deadline, "budget": budget}
     values = {name: None if text is None else amount(str(text)) for name, text in texts.items()}
@@ -372,14 +372,15 @@ def plan_of(samples: object, deadline: object, budget: object, tokens: object) -
         if texts[name] is not None and (value is None or not 0.0 < value < float("inf")):
             raise GenperfError(f"--{name} '{texts[name]}' is no number above zero", hint=f"--{name} {example}")
     size = values.pop("samples")
-    if size is None and any(value is not None for value in values.values()):
-        hint = "--samples 1.2B, or --tokens 1T; of one run --tokens alone says how long it takes"
-        raise GenperfError("a deadline and a budget are those of the work in all", hint=hint)
-    return None if size is None else Plan(size, **values, of_tokens=of_tokens)
+    of_job = size is None and values != {"deadline": None, "budget": None}
+    return Plan(size or 1.0, **values, of_tokens=of_tokens, of_job=of_job) if size or of_job else None
 
 
 def steps_of_plan(panel: Panel, plan: Plan, work: StepWork) -> Node:
     """Return the steps that a plan takes, a formula over the factors: its samples, or its tokens, over those of one."""
+    if plan.of_job and not work.whole:
+        hint = "--samples 1.2B, or --tokens 1T; of one run --tokens alone says how long it takes"
+        raise GenperfError("a deadline and a budget are those of the work in all", hint=hint)
     if work.total is None:
         raise GenperfError("a plan needs the work of a step", hint=panel.work_option)
     of_a_step = quantities_of(panel, {"work": work.total, "value": 1.0})
@@ -457,8 +458,8 @@ def planned(
     if not len(possible):
         cheapest, fastest = (choice(int(np.argmin(np.where(may_fail, np.inf, amount)))) for amount in (cost, total))
         late, dear = (bool(limits[limit][~may_fail].all()) for limit in ("late", "too dear"))
-        fails, twice_largest = bool(may_fail.all()), 2.0 * count.upper
-        return planned_with(count=twice_largest, cheapest=cheapest, fastest=fastest, fails=fails, late=late, dear=dear)
+        nearest, fails = (fastest if late else cheapest).count, bool(may_fail.all())
+        return planned_with(count=nearest, cheapest=cheapest, fastest=fastest, fails=fails, late=late, dear=dear)
     compared = possible[best_first(cost[possible], cost[possible])][:COMPARED]
     fastest = choice(int(possible[best_first(total[possible], cost[possible])][0]))
     # Of the cheapest counts, the share of the draws in which the first one is the cheapest that keeps the limits.

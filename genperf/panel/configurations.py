@@ -217,7 +217,7 @@ def completed(
 
 def sizes_settled(panel: Panel, levels: str, names: Collection[str]) -> dict[str, dict[str, float]]:
     """Return the sizes that the levels of a factor settle, with these: none where a name gives another network's."""
-    sizes = panel.sizes_of.get(levels, {})
+    sizes = {size: of_level for (factor, size), of_level in panel.sizes_of.items() if factor == levels}
     names_another = not (sizes.keys() - panel.machine.part_of.keys()).isdisjoint(names)
     return {} if names_another else {size: of_level for size, of_level in sizes.items() if size not in names}
 

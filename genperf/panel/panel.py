@@ -511,15 +511,12 @@ class Panel(Struct, frozen=True, dict=True):
         return {n: frozenset(name for name in runs if rises_with(runs[n], runs[name])) for n in counts}
 
     @cached_property
-    def sizes_of(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Categorical factor → the sizes with one value at each level, and these: {"net": {"layers": {"bert": 12}}}."""
+    def sizes_of(self) -> dict[tuple[str, str], dict[str, float]]:
+        """Categorical factor, size → that size of each level, where it has one: {("net", "layers"): {"bert": 12}}."""
         sizes = [f.name for f in self.factors if f.role == "intrinsic" and f.distinct > 1]
-        pairs = {
-            f.name: {n: {*zip(self.measured[f.name].tolist(), self.measured[n].tolist(), strict=True)} for n in sizes}
-            for f in self.factors
-            if f.levels
-        }
-        return {f: {n: dict(of) for n, of in by.items() if 0 < len(of) == len(dict(of))} for f, by in pairs.items()}
+        runs, names = self.measured, [(f.name, size) for f in self.factors if f.levels for size in sizes]
+        pairs = {(f, size): {*zip(runs[f].tolist(), runs[size].tolist(), strict=True)} for f, size in names}
+        return {key: dict(of_level) for key, of_level in pairs.items() if 0 < len(of_level) == len(dict(of_level))}
 
     @cached_property
     def growing(self) -> dict[str, str]:

@@ -213,11 +213,11 @@ def named_as(source: Source, schema: Schema) -> Source:
     """Return cells under a model's names: `gpus` or `world_size` for its `GPUs`, `nodes` for a part of its machine."""
     lacking = {*schema.group, *(factor.name for factor in schema.factors)} - {*source.columns}
     spelled = {plain_name(name): name for name in lacking}
-    meant = {name: spelled.get(plain_name(name)) or schema.panel.column(name) for name in source.columns}
-    if not lacking <= {*meant.values()}:
-        # A column that the model lacks may name a part of the machine.
-        meant = {name: schema.panel.meant(column, in_table=True) for name, column in meant.items()}
-    return source.renamed({name: column for name, column in meant.items() if column not in source.columns})
+    # A column that the model lacks may name a part of the machine.
+    names = [
+        (name, spelled.get(plain_name(name)) or schema.panel.meant(name, in_table=True)) for name in source.columns
+    ]
+    return source.renamed({name: meant for name, meant in names if lacking and meant not in source.columns})
 
 
 def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Query:

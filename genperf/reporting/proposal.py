@@ -29,6 +29,7 @@ from genperf.reporting.place import (
 )
 from genperf.result import FitResult, GroupedResult
 from genperf.search.problem import models_of
+from genperf.words.growth import work_in_all
 from genperf.words.numbers import capitalised, count_text, join_values, range_text, three_digits, whole_percent
 
 FORMATS = ("html", "tex", "csv")
@@ -113,8 +114,7 @@ def _findings(
     efficiency = with_ends(row, "efficiency", whole_percent, " %")
     if question.plan is None:
         return (*lines, f"Efficiency at {requested_text}: {efficiency}.")
-    unit = "tokens" if question.plan.of_tokens else f"{work.unit}{'s' if work.whole else ''}"
-    work_text = f"{three_digits(question.plan.samples)} {unit}"
+    work_text = work_in_all(question.plan, "tokens" if question.plan.of_tokens else work.unit, work.whole)
     used, wall = (with_ends(row, f"{of}hours", three_digits) for of in ("machine_", ""))
     request = f"Request: {used} {hours} for {work_text} at {requested_text}, in {wall} hours"
     return (*lines, f"{request}, with an efficiency of {efficiency}.")

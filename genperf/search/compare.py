@@ -211,10 +211,7 @@ def compare(
     low, high = np.quantile(draws[:, order[1]] - draws[:, order[0]], ends_of(interval)).tolist()
     sentence = _sentence(ranked, names, schema.target, (low, high), interval)
     sentence += _cost_sentence(outcomes, ranked, names, question) if "cost" in ranked else ""
-    # Beside levels that settle it, the value of each alternative.
-    taken = [setting] if changes else [outcome.columns for outcome in outcomes]
-    cells = {name: [value for of_some in taken for value in np.atleast_1d(of_some[name])] for name in setting}
-    notes = [taken_text(cells)] if setting else []
+    notes = [taken_text({name: [value] for name, value in setting.items()})] if setting else []
     notes += _notes(outcomes, ranked, groups)
     notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
     notes += [f"{group} is not compared: {error.message}" for group, error in refused.items()]
@@ -496,10 +493,8 @@ def _shared_setting(
     """
     first_model = models[0][1]
     query, complete = _completed(first_model, at, bandwidth_of_runs(first_model, at))
-    panel, of_column = first_model.panel, {column or ""} & {*complete}
-    opened = {name: value for name, value in left_open(panel, complete, query).items() if name != column}
     # What the levels settle goes with them.
-    typical = {name: opened[name] for name in left_open(panel, complete, {*query, *of_column}) if name in opened}
+    typical = left_open(first_model.panel, complete, {*query, *({column or ""} & {*complete})})
     # By setting, the alternative of each run that has it.
     alternatives = defaultdict[tuple[Any, ...], list[tuple[Any, ...]]](list)
     for group, model in models:
@@ -508,13 +503,13 @@ def _shared_setting(
                 of_run = *group.values(), run.get(column or "")
                 alternatives[tuple(run[name] for name in typical)].append(of_run)
     if not alternatives:
-        return opened
+        return typical
     ranks = {
         setting: (-len({*of_runs}), setting != (*typical.values(),), -len(of_runs), str(setting))
         for setting, of_runs in alternatives.items()
     }
     chosen = min(ranks, key=ranks.__getitem__)
-    return opened | dict(zip(typical, chosen, strict=True))
+    return dict(zip(typical, chosen, strict=True))
 
 
 def _completed(

@@ -193,7 +193,7 @@ def decision_sentence(
 
 def _plan_decision(planned: Planned) -> str:
     """Return what the machine that is named takes, or the cheapest count that keeps a plan; or that none does."""
-    chosen = planned.cheapest if planned.named is None else planned.named
+    chosen = planned.chosen
     count = count_text(chosen.count, planned.name)
     if planned.named is None and planned.best is None:
         return f"no count up to {count_text(planned.tried[1], planned.name)} keeps the plan"

@@ -290,10 +290,16 @@ def limits_text(plan: Plan) -> list[str]:
     return limits + ([] if plan.budget is None else [f"for {three_digits(plan.budget)} at most"])
 
 
+def work_in_all(plan: Plan, unit: str, whole: bool) -> str:
+    """Return the work of a plan as text: `1.2 billion images`, `a job`."""
+    one = with_article(unit if whole else singular(unit))
+    return one if plan.samples == 1.0 else f"{three_digits(plan.samples)} {unit}{'s' if whole else ''}"
+
+
 def plan_sentence(planned: Planned) -> str:
     """Return the cheapest count that keeps a plan, or why none does."""
     limits, name, (smallest, last) = limits_text(planned.plan), planned.name, planned.tried
-    work_text = f"{three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
+    work_text = work_in_all(planned.plan, planned.sample, planned.whole)
     at_named = [] if planned.named is None else [_named_text(planned, planned.named, work_text)]
     aim = " ".join(("for", work_text, " and ".join(limits))).strip()
     if planned.best is None:
@@ -331,9 +337,10 @@ def plan_line(planned: Planned) -> str:
 def _named_text(planned: Planned, choice: Choice, work_text: str) -> str:
     """Return what the work takes on the machine that the question names, and whether that keeps the plan."""
     limits = limits_text(planned.plan)
+    takes = "takes" if planned.plan.samples == 1.0 else "take"
     keeps = f"it keeps {'both limits' if len(limits) > 1 else 'the limit'}" if limits else ""
     return prose(
-        f"{work_text} take {_choice_text(planned, choice, notes=True)} at {join_values(dict(planned.named_at))}",
+        f"{work_text} {takes} {_choice_text(planned, choice, notes=True)} at {join_values(dict(planned.named_at))}",
         *_blind_text(choice),
         " and ".join(BREAKS.get(limit, limit) for limit in planned.breaks) or keeps,
     )

@@ -41,7 +41,7 @@ def test_a_plan_that_nothing_keeps_is_a_sentence(shell: Shell) -> None:
     out = done(shell, *job, "--deadline", "1h")
     fastest = r"within 60 min, no count of 8 to 256 gpus is enough\. The fastest, 256, takes [\d.]+ h and up to [\d.]+"
     assert re.search(fastest, out)
-    assert "images/s at gpus=32" in out
+    assert "images/s at gpus=256" in out
     text = "for 1 at most, no count of 8 to 256 gpus is enough. The cheapest, 8, costs 1,8"
     assert text in done(shell, *job, "--budget", "1")
 
@@ -112,3 +112,30 @@ def test_optimize_keeps_a_budget(shell: Shell) -> None:
     assert "a budget needs a price" in shell(*search, "--budget", "3200")[2]
     errors = refusal(shell, *search, "--price", "2/h", "--budget", "2000")
     assert "the upper end of the cost is above 2000 for each of the 1 cheapest" in errors
+
+
+JOBS = csv_of("gpus,time_to_train_min", ((8, 29.4), (16, 15.5), (32, 8.24), (64, 4.75), (128, 2.88)))
+
+
+def test_of_a_timed_job_the_job_is_the_work(shell: Shell) -> None:
+    Path("jobs.csv").write_text(JOBS)
+    kept = plan(shell, "jobs.csv", "--deadline", "3min")
+    assert kept["gpus"] > 128
+    assert 150 < kept["total"] < kept["total_upper"] <= 180
+    # 8 GPUs of 29.4 minutes at 2 an hour.
+    assert plan(shell, "jobs.csv", "--budget", "100", "--price", "2/h")["cost"] == pytest.approx(7.84, rel=0.02)
+    out = done(shell, "ask", "jobs.csv", "--full", "--deadline", "3min", "--at", "gpus=256")
+    assert re.search(r"^A job takes [\d.]+ s ", out, re.MULTILINE)
+    done(shell, "report", "jobs.csv", "--deadline", "3min", "-o", "page.html")
+    assert "For a job within 180 s" in Path("page.html").read_text()
+    assert "a deadline and a budget are those of the work in all" in refusal(
+        shell, "ask", "runs.csv", "--deadline", "5d"
+    )
+
+
+def test_a_card_of_a_plan_that_nothing_keeps_is_of_the_count_that_comes_nearest(shell: Shell) -> None:
+    job = ("ask", "two.csv", "--samples", "1.2B", "--price", "2/h")
+    for limit, count in ((("--deadline", "1h"), 256), (("--budget", "1"), 8)):
+        head, *rows = done(shell, *job, *limit).splitlines()
+        assert head.endswith(f" {count} gpus")
+        assert [row.split()[-1] for row in rows if row.startswith("whole job")] == [str(count)]
