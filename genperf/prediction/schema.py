@@ -214,10 +214,8 @@ def named_as(source: Source, schema: Schema) -> Source:
     lacking = {*schema.group, *(factor.name for factor in schema.factors)} - {*source.columns}
     spelled = {plain_name(name): name for name in lacking}
     # A column that the model lacks may name a part of the machine.
-    names = [
-        (name, spelled.get(plain_name(name)) or schema.panel.meant(name, in_table=True)) for name in source.columns
-    ]
-    return source.renamed({name: meant for name, meant in names if lacking and meant not in source.columns})
+    names = {name: spelled.get(plain_name(name)) or schema.panel.meant(name, True) for name in source.columns}
+    return source.renamed({name: meant for name, meant in names.items() if lacking and meant not in source.columns})
 
 
 def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Query:

@@ -211,7 +211,10 @@ def compare(
     low, high = np.quantile(draws[:, order[1]] - draws[:, order[0]], ends_of(interval)).tolist()
     sentence = _sentence(ranked, names, schema.target, (low, high), interval)
     sentence += _cost_sentence(outcomes, ranked, names, question) if "cost" in ranked else ""
-    notes = [taken_text({name: [value] for name, value in setting.items()})] if setting else []
+    # Beside levels that settle it, the value of each alternative.
+    taken = [setting] if changes else [outcome.columns for outcome in outcomes]
+    cells = {name: [value for of_some in taken for value in np.atleast_1d(of_some[name])] for name in setting}
+    notes = [taken_text(cells)] if setting else []
     notes += _notes(outcomes, ranked, groups)
     notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
     notes += [f"{group} is not compared: {error.message}" for group, error in refused.items()]
@@ -493,8 +496,10 @@ def _shared_setting(
     """
     first_model = models[0][1]
     query, complete = _completed(first_model, at, bandwidth_of_runs(first_model, at))
+    names = {*query, *({column or ""} & {*complete})}
+    opened = {name: value for name, value in left_open(first_model.panel, complete, query).items() if name not in names}
     # What the levels settle goes with them.
-    typical = left_open(first_model.panel, complete, {*query, *({column or ""} & {*complete})})
+    typical = left_open(first_model.panel, complete, names)
     # By setting, the alternative of each run that has it.
     alternatives = defaultdict[tuple[Any, ...], list[tuple[Any, ...]]](list)
     for group, model in models:
@@ -503,13 +508,13 @@ def _shared_setting(
                 of_run = *group.values(), run.get(column or "")
                 alternatives[tuple(run[name] for name in typical)].append(of_run)
     if not alternatives:
-        return typical
+        return opened
     ranks = {
         setting: (-len({*of_runs}), setting != (*typical.values(),), -len(of_runs), str(setting))
         for setting, of_runs in alternatives.items()
     }
     chosen = min(ranks, key=ranks.__getitem__)
-    return dict(zip(typical, chosen, strict=True))
+    return opened | dict(zip(typical, chosen, strict=True))
 
 
 def _completed(

@@ -122,7 +122,7 @@ def test_sizes_go_with_the_level_that_settles_them(shell: Shell) -> None:
     assert times["large"] / times["small"] == pytest.approx(2.5, rel=0.2)
     told = reply(shell, "compare", *at)
     assert {row["net"]: row["time"] for row in told["ranking"]} == pytest.approx(times)
-    assert told["notes"] == []
+    assert told["notes"] == ["not given, and taken at: params=330M or 110M or 1.1B; --at sets them"]
     changed = reply(shell, "compare", *at, "--at", "net=small", "--or", "net=large")["ranking"]
     assert {row["change"]: row["time"] for row in changed}["net=large"] == pytest.approx(times["large"])
     over = ("--over", "gpus=16", "--over", "seq_len=1024", "--over", "net=small,middle,large", "--minimize", "time")
