@@ -119,6 +119,12 @@ class Machine(Struct, frozen=True, dict=True):
         return [name for name in SPLITS if name in self.columns]
 
     @cached_property
+    def splits_divide(self) -> bool:
+        """Whether the ways beside data divide the devices of every run: those of another count are no machine."""
+        runs = self.measured
+        return bool(self.splits and runs) and bool(np.all(runs["workers"] % _product(runs, SPLITS) == 0.0))
+
+    @cached_property
     def has_data_ways(self) -> bool:
         """Whether devices beyond the other ways are data-parallel ones: not where these are all that was counted."""
         workers = self.columns.get("workers")
@@ -475,10 +481,8 @@ class Machine(Struct, frozen=True, dict=True):
                 what = f"{' and '.join(shown(row, 'nodes', 'workers'))} are no machine: {nodes[row]:g} nodes of"
                 hold = f"{sizes[row]:g} hold {nodes[row] * sizes[row]:g}, and {devices[row]:g} fill {full[row]:g}"
                 raise TableError(f"{what} {hold}", where=where, hint=hint)
-        runs, names_ways = self.measured, not {*ALL_WAYS}.isdisjoint(given)
-        # Where the ways divided the devices of every run, those of another one are no machine.
-        divides = bool(self.splits and runs) and bool(np.all(runs["workers"] % _product(runs, SPLITS) == 0.0))
-        if "workers" in parts and (names_ways or (divides and not {*LEVELS}.isdisjoint(given))):
+        names_ways, names_count = (not {*names}.isdisjoint(given) for names in (ALL_WAYS, LEVELS))
+        if "workers" in parts and (names_ways or (names_count and self.splits and self.splits_divide)):
             devices, ways = parts["workers"], [n for n in ALL_WAYS if n in parts and (n in given or n in self.splits)]
             product = _product(parts, ways)
             # Data-parallel ways that are not given make up the rest: the other ways have to divide the devices.

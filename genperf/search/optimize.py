@@ -171,7 +171,9 @@ def _for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) 
     dropped = ["reason", *(n for n in frame.columns if str(n).endswith("_lower") and n not in THROUGHPUT)]
     dropped += [f"{name}_upper" for name in REPORTED_BESIDE if name in frame]
     if "objective" in frame and any(
-        frame["objective"].equals(frame[name]) for name in ("throughput", "total", "cost", target.name) if name in frame
+        np.allclose(frame["objective"], frame[name], rtol=1e-9, atol=0.0)
+        for name in ("throughput", "total", "cost", target.name)
+        if name in frame
     ):
         dropped.append("objective")
     if _per_unit(frame):
@@ -439,6 +441,11 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     work = step.proportional
     aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
     space = checked_space(axes, schema, [*constraints, *aims, *job.formulas], group)
+    machine = result.panel.machine
+    columns_of_parts = [machine.called(part) for part in ("workers", *machine.splits)]
+    if machine.splits_divide and columns_of_parts[0] in space.varied and {*columns_of_parts} <= {*space.names}:
+        devices, *ways = map(quote_name, columns_of_parts)
+        constraints.append(f"{devices} % ({'*'.join(ways)}) == 0")
     work_may_vary = False
     if work is not None:
         # Of several groups each may have another work, though it is constant in each.

@@ -112,3 +112,9 @@ def test_the_next_run_is_one_that_the_split_divides(result: gp.FitResult) -> Non
     runs = gp.suggest(result, TARGET).candidates
     assert set(runs["num_gpus"]) <= {32.0, 64.0, 128.0}
     assert set(runs["num_gpus"] / runs["data_parallel"]) == {32.0}
+
+
+def test_counts_of_devices_are_multiples_of_a_split() -> None:
+    runs = pd.DataFrame({"gpus": [8, 16, 32], "tp": 4, "pp": 2, "dp": [1, 2, 4], "tokens/s": [16000, 31000, 59600]})
+    optimum = gp.optimize(gp.fit(runs), {"gpus": "33:50"})
+    assert optimum.best["gpus"].tolist() == [48, 40]
