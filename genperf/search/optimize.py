@@ -631,10 +631,11 @@ def _late(search: Search, evaluation: Evaluation, looked: int) -> tuple[str, str
     if not count:
         within = "no configuration" if search.goal.budget is None else "no configuration within the budget"
         return f"{within} is done within {deadline}: {fastest}", "a later --deadline, or more machines"
-    text = f"the upper end of the {100 * search.interval:g} % interval is after {deadline} for each of the {looked:,}"
+    text = f"the upper end of the {100 * search.interval:g} % interval is after {deadline}"
     if looked < count:
-        return f"{text} best", f"vary fewer values: {count:,} have a central time before it"
-    text = f"{text} configurations with a central time before it ({fastest})"
+        return f"{text} for each of the {looked:,} best", f"vary fewer values: {count:,} have a central time before it"
+    each = f"each of the {looked:,} configurations" if looked > 1 else "the only configuration"
+    text = f"{text} for {each} with a central time before it ({fastest})"
     return text, f"a later --deadline, a smaller --interval, {_MEASURE}"
 
 
