@@ -54,6 +54,7 @@ from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import (
+    LEVELS,
     canonical_of,
     counts_devices,
     is_efficiency,
@@ -309,11 +310,14 @@ def ask_recognised(
         return replace(answer, notes=(*notes_of_question, *answer.notes))
     reading, resolved = opened.reading, _resolved(opened)
     series, question, notes = _series(reading, resolved), question or Question(), list[str]()
+    counted = [name for name in opened.at if meant_by(name) in LEVELS and name not in resolved]
+    if counted and reading.scale in resolved and meant_by(str(reading.scale)) is None:
+        notes = [f"'{reading.scale}' is taken to count {counted[0]}"]
     # Most tables have no prices to look through.
     if question.price is None and opened.legend.prices:
         question = replace(question, price=paid_by_runs(opened.legend, series.levels, question.per))
         column, price = opened.legend.price_column, question.price
-        notes = [] if price is None else [f"the price is {price.text} by '{column}'; --price sets it"]
+        notes += [] if price is None else [f"the price is {price.text} by '{column}'; --price sets it"]
     answer = _SeriesAnswers(opened, reading, series, question, seed).answered(resolved)
     if header_of(wanted or "").kind == "time" and reading.columns[reading.quantities[0]].kind == "rate":
         # The time of a step is wanted, and a rate was measured.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -94,7 +95,9 @@ def with_scale(texts: Sequence[str], words: bool = False) -> list[str]:
     A text that begins with a number, or any of `words`, says what it asks for in words: `64 gpus batch 32`.
     """
     settings: list[str] = []
-    for text in texts:
+    # `64 nodes, tp=8`
+    pieces = [re.split(r",?\s(?=[\w-]+=)", text) if text[:1].isdigit() else [text] for text in texts]
+    for text in itertools.chain.from_iterable(pieces):
         if "=" in text or not (words or text[:1].isdigit()):
             settings.append(text)
         else:

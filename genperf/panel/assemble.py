@@ -23,7 +23,17 @@ from genperf.table.cells import Factor, Source
 from genperf.table.clean import Reasons, Rejection, faults_of, labels, mostly_numbers, numbers, rows_of, seconds_of
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import COUNTED, LEVELS, WAYS, column_of, counted_by, meant_by, noun_of, plain_name
+from genperf.vocabulary.names import (
+    COUNTED,
+    LEVELS,
+    WAYS,
+    column_of,
+    counted_by,
+    counts_cores,
+    meant_by,
+    noun_of,
+    plain_name,
+)
 
 #: How the note of earlier predictions begins.
 EARLIER = "earlier predictions"
@@ -437,7 +447,7 @@ def with_job(table: Table, of_all: bool = False) -> Table:
     # What was made from a throughput has the unit of the work, and no seconds.
     if table.scaling is not None or not target.is_time or target.throughput:
         return table
-    counts = {f.name: f.distinct for f in table.numeric if meant_by(f.name) in COUNTED}
+    counts = {f.name: f.distinct for f in table.numeric if meant_by(f.name) in COUNTED or counts_cores(f.name)}
     if max(counts.values(), default=1) > 1 and header_of(target.column).of == "job":
         read = f"'{target.column}' is read as the time of an epoch or a whole job"
         text = f"{read}: its work is the same at every count of workers; --scaling weak says otherwise"

@@ -568,7 +568,10 @@ def is_size(name: str) -> bool:
     if canonical is None:
         words = words_in(name)
         # `row_count` as well as `rows`.
-        return meant_by(name) is None and not words.union(f"{w}s" for w in words).isdisjoint(words_of("headers.size"))
+        before_unit = re.split(r"[(\[]", name)[0]
+        is_message = before_unit != name and plain_name(before_unit) in words_of("headers.message")
+        sized = is_message or not words.union(f"{w}s" for w in words).isdisjoint(words_of("headers.size"))
+        return meant_by(name) is None and sized
     return canonical not in EXTRINSIC
 
 

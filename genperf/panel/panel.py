@@ -674,7 +674,8 @@ class Panel(Struct, frozen=True, dict=True):
         """What a time is of: a step, or an epoch or a job, whose work all workers share."""
         if not self.of_jobs:
             return "step"
-        return "epoch" if self.target is not None and "epoch" in self.target.column.lower() else "job"
+        column = "" if self.target is None else self.target.column.lower()
+        return "epoch" if any(word in column for word in words_of("headers.epoch")) else "job"
 
     def find(self, canonical: str) -> Factor | None:
         """Return the column that is the factor, or None."""

@@ -29,7 +29,8 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> L
     where only nodes are counted. `units` are those that stood in the cells.
     """
     hourly = [c for c in reading.with_role("ratio") if MONEY in c.reasons and c.kind == "rate"]
-    if not hourly or reading.scale is None or meant_by(reading.scale) not in LEVELS:
+    is_counted = meant_by(reading.scale or "") in LEVELS or reading.scale == reading.mapping.get("workers")
+    if not hourly or reading.scale is None or not is_counted:
         return legend
     column, counts = hourly[0], reading.columns[reading.scale].values
     of_a_device = not DEVICE_WORDS.isdisjoint(words_in(column.name))

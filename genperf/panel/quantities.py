@@ -54,7 +54,7 @@ LACKS: dict[str, tuple[str, str]] = {
     "price": ("a price", "--price 2/h, with --per COLUMN for what it is paid"),
     "machines": ("a column that counts what is paid for", "--per FORMULA, as --per 'replicas + servers'"),
     "work": ("the work of a step", "fit with --throughput, or with a column of the batch"),
-    "sequence": ("the tokens of a sample", 'a column such as seq_length, or --show "tokens_per_s=throughput*2048"'),
+    "sequence": ("the tokens of a sample", "a column such as seq_length; --let seq_length=2048 adds it to a table"),
     "parameters": ("the parameters", "a column of them, or of the layers and the width; --map parameters=COLUMN"),
     "workers": ("the devices", "--map workers=COLUMN"),
     "tokens": ("the tokens of the training", "--tokens 300B"),

@@ -33,6 +33,7 @@ from genperf.vocabulary.names import (
     canonical_of_singular,
     column_of,
     counted_noun,
+    counts_cores,
     level_with,
     meant_by,
     named_in_part,
@@ -44,6 +45,8 @@ from genperf.vocabulary.names import (
 SCALE = "count"
 #: Names of a scale that do not say what it counts.
 _NAMELESS = re.compile(any_of("headers.nameless"))
+#: Names of the processes of a node: `nodes,ppn`.
+_OF_A_NODE = frozenset(words_of("headers.processes_of_a_node"))
 #: Several values of a question: `8,16` or `16:128:*2`.
 SEVERAL = re.compile(r"[\d.]+[kKMBT]?([,:][\d.*]+[kKMBT]?)+")
 #: Between a value of a question and the nearest measured one: `1k` of 8 workers is seven, `13B` of 70 twenty-seven.
@@ -129,7 +132,9 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
                 absent.append(f"{name}={plain}")
             else:
                 settings.add(cell_column, plain, name)
-    for name in [name for name in settings.at if meant_by(name) == "global_batch"]:
+    beside = column_of("batch", legend.columns) if column_of("global_batch", legend.columns) else None
+    is_open = plain_name(settings.names.get(beside or "", "")) in words_of("columns.batch_of_any")
+    for name in [n for n in settings.at if meant_by(n) == "global_batch" or (n == beside and is_open)]:
         _share_batch(legend, settings, name)
     spelled, is_known = {*legend.columns, *map(counted_noun, legend.columns)}, bool(settings.at or constant_notes)
     # Where nothing of the question is known all is refused.
@@ -142,17 +147,20 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
 def _share_batch(legend: Legend, settings: _Cells, global_batch: str) -> None:
     """Ask for the batch of one device in place of that of all, where so small or large ones were measured.
 
-    The batch of one may name a series. Where passes are counted, the samples of a device do not show its batch.
+    The batch of one may name a series, or be asked by a name of either. Where passes are counted, the samples of a
+    device do not show its batch.
     """
     batch, count = column_of("batch", legend.columns), column_of("workers", settings.at)
     passes = column_of("micro_batches", legend.columns)
-    if batch is None or batch in settings.at or count is None or passes is not None:
+    if batch is None or (batch in settings.at and batch != global_batch) or count is None or passes is not None:
         return
     samples, devices = amount(settings.at[global_batch]), amount(settings.at[count])
     of_one = samples / devices if samples and devices else math.nan
     # A column that names groups has levels in place of ends.
     measured = legend.columns[batch].ends or [amount(level) or 0.0 for level in legend.columns[batch].levels]
-    if min(measured, default=math.inf) <= of_one <= max(measured, default=0.0):
+    # `batch 1024` is that of all where no device had so large a one.
+    is_of_all = batch != global_batch or (samples or 0.0) > max(measured, default=math.inf)
+    if is_of_all and min(measured, default=math.inf) <= of_one <= max(measured, default=0.0):
         del settings.at[global_batch]
         settings.add(batch, label(of_one), settings.names[global_batch])
 
@@ -236,6 +244,9 @@ def _meant(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
         column = min(nameless[:-1], key=lambda n: legend.columns[n].ends[:1])
     elif column is None and (is_level or is_a_part(name, legend.columns)):
         column = name
+    elif column is None and counts_cores(name) and not _OF_A_NODE.isdisjoint(map(plain_name, legend.columns)):
+        # Each process has a core.
+        column = "processes"
     if column in legend.headers:
         # `1 x Pi | 2 x Pi`: the header names the values, and is asked for as the count.
         column = next((count for count in ("devices", "count") if count in legend.columns), column)

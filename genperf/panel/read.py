@@ -29,6 +29,7 @@ from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, numbers
 from genperf.table.facts import is_result
 from genperf.table.opened import understood
+from genperf.table.shape import VALUE
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, header_of
 from genperf.vocabulary.names import IN_TOKENS, WAYS, column_of, meant_by, plain_name
 
@@ -264,9 +265,14 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         # Below `metric` may stand `throughput`: then what is wanted is a row, and no column.
         row = {} if want is None else _row_named(want, legend)
         requested = in_columns(legend, {**row, **at})
+        units, cells = opened.source.units, opened.source
+        is_nameless = want is not None and VALUE in columns and header_of(f"x ({want})").kind
+        if is_nameless and not any(is_result(n, units.get(n, "")) for n in columns):
+            taken = step(f"'{VALUE}' is taken for {want}: nothing but the question says what it is")
+            cells = replace(cells, units={**units, VALUE: str(want)}, steps=(*cells.steps, taken))
         column = requested.wanted or (None if want is None or row else wanted_name(want, legend))
         is_scaled = any(SCALED.fullmatch(text.strip().lower()) for text in requested.at.values())
-        source = _scaled_as(opened.source, requested.at) if is_scaled and not self.given.columns else opened.source
+        source = _scaled_as(cells, requested.at) if is_scaled and not self.given.columns else cells
         return replace(opened, source=source, given=roles, at=requested.at, want=column, notes=requested.notes)
 
     @cached_property

@@ -45,7 +45,7 @@ from genperf.panel.options import MEASURED, FailureRule, Roles, phase_columns
 from genperf.panel.panel import LEAST_FALL, LEAST_GROWTH, growth_along
 from genperf.panel.question import column_named
 from genperf.scaling import BY_GROUP
-from genperf.table.cells import Cells
+from genperf.table.cells import Cells, either_reading
 from genperf.table.clean import label
 from genperf.table.facts import FAILURES, failure_of
 from genperf.table.shape import COUNTED
@@ -413,6 +413,7 @@ def _role_alone(
     plain = plain_name(column.name)
     # A step of 0.21 is the time of one.
     named_repeat = plain in words_of("columns.repeat") and not has_unit and (is_whole or plain not in STEP_WORDS)
+    either, is_none = either_reading(levels) if texts else "", meant in LEVELS and not any(known_values)
     rules: tuple[tuple[bool, Role, str], ...] = (
         (not levels, "empty", "no cell is filled"),
         (requested, "kind" if texts or switch else "setting", "the question names it"),
@@ -422,13 +423,14 @@ def _role_alone(
         (column.numeric and column.is_statistic, "measured", "its header is that of a statistic"),
         (column.numeric and plain == "value", "measured", "its header is that of values"),
         (texts and column.is_provenance, "label", "it says where a run was written down"),
+        (bool(either), "label", f"the comma in {either} may part thousands or decimals"),
         (texts and sum(column.texts == "") > MAX_EMPTY_CELLS * len(column.texts), "empty", "many cells are empty"),
         (texts and not column.varies, "constant", "one level"),
         (texts and column.names_kinds, "kind", f"{len(levels)} levels"),
         (texts, "label", "a text for almost each row"),
         (switch, "kind", "a switch, 0 or 1"),
         (sum(column.texts == "") > MAX_EMPTY_CELLS * len(column.texts), "empty", "many cells are empty"),
-        (not column.varies and meant is None, "constant", "one number"),
+        (not column.varies and (meant is None or is_none), "constant", "one number"),
         (meant is None and score < 0.0 and numbers_rows, "label", "it numbers the rows"),
     )
     for holds, role, reason in rules:
@@ -836,6 +838,8 @@ def _nothing_measured(columns: Mapping[str, TableColumn]) -> TableError:
     listed_columns = [*listed_columns[:LISTED], *(["…"] if listed_columns[LISTED:] else [])]
     what = "no column is known to be a time, a throughput or another measurement"
     hint = "name the measured one: --time COLUMN, --throughput COLUMN or --quantity COLUMN:UNIT"
+    either = next(filter(None, (either_reading(c.levels) for c in columns.values() if not c.numeric)), "")
+    hint = f"write {either.replace(',', '')} or {either.replace(',', '.')}, in all cells alike" if either else hint
     return UnclearTableError(f"{what}: {'; '.join(listed_columns)}", hint=hint)
 
 

@@ -338,6 +338,8 @@ _TWO_PARTS = re.compile(r"(?<![\w:])(?:(h{1,2}|hours?)|m{1,2}|min):(?:m{1,2}|min
 _GOES_BY = {*words_of("headers.whole"), *words_of("headers.plain")} - {"time", "seconds"}
 _OF_TWO_PARTS = re.compile(r"\d+:[0-5]\d(?:\.\d+)?")
 _GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
+#: `24,706 ± 296`: what stands before a comma that may part thousands, and a scatter without one.
+_SCATTERED = re.compile(r"([1-9][0-9]{0,2}),[0-9]{3}(?![0-9,])[^±\d]{0,20}(?:±|\+/[-−])\s*([0-9]+)(?![0-9.,])")
 #: Points part thousands, and a comma decimals: `1.904,5`.
 EUROPEAN_GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]*)?")
 
@@ -457,7 +459,10 @@ def _parsed_texts(
     if sum(unique[text] for text in {**parts_by_text, **durations, **medians, **in_letters}) <= needed:
         return None
     parts_by_text = {text: parts for text, parts in parts_by_text.items() if text not in durations}
-    decimal_comma = points or _decimal_comma([parts.number for parts in parts_by_text.values()], delimiter, comma)
+    # In `24,706 ± 296` a decimal comma would make the number less than its scatter.
+    scattered = [match for match in map(_SCATTERED.match, parts_by_text) if match is not None]
+    shown = "" if any(int(match[1]) < int(match[2]) for match in scattered) else delimiter
+    decimal_comma = points or _decimal_comma([parts.number for parts in parts_by_text.values()], shown, comma)
     if decimal_comma is None:
         return None
     header = header_of(name)
@@ -577,6 +582,13 @@ def _removed(
             change = "decimal comma read in" if decimal_comma and extra == "," else words
             reports.append(f"{counted(cells_with[extra], 'cell')}: {change} '{name}'")
     return tuple(map(step, reports))
+
+
+def either_reading(texts: Collection[str]) -> str:
+    """Return the first of some cells whose comma may part thousands or decimals; empty where others are no number."""
+    numbers = {text: parts.number for text in texts if (parts := parts_of(text)) is not None}
+    either = [text for text, number in numbers.items() if "," in number and _GROUPS.fullmatch(number)]
+    return either[0] if either and len(numbers) == len(texts) else ""
 
 
 def median_of(text: str) -> float | None:

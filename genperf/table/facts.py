@@ -202,8 +202,12 @@ _OF_A_COUNT = re.compile(
     rf"(?=\s?(?P<unit>{'|'.join(TIME_WORDS)}|{any_of('headers.rate_of_tokens', 'headers.rate_of_frames')})\W*$))",
     re.IGNORECASE,
 )
+#: `GLOBAL_RANK: 0, MEMBER: 1/8`, `rank 0 of 8`: one of all workers.
+_MEMBER = re.compile(
+    rf"(?<!\w)(?<!local )(?P<key>{any_of('log.member')})\W{{1,2}}\d+(?:/| of )(?P<value>\d+)(?![\w/.])", re.IGNORECASE
+)
 _PATTERNS = (
-    *(_LISTED, _FLAG, _IN_PATH, _OF_A_STEP, _OF_A_COUNT, _PAIR, _AVERAGED, _ALONE, _TOOK, _OF, _ELAPSED),
+    *(_MEMBER, _LISTED, _FLAG, _IN_PATH, _OF_A_STEP, _OF_A_COUNT, _PAIR, _AVERAGED, _ALONE, _TOOK, _OF, _ELAPSED),
     *(_COUNTED, _COUNTED_IN_HAN, _BARE),
 )
 #: `srun -n 64 ./solve`: processes, before the program that they run.
@@ -458,7 +462,9 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
     """Tell whether what a pattern matched is something else: part of another fact, a source file, a time of day."""
     counts = not {plain_name(key), f"{plain_name(key)}s"}.isdisjoint(_COUNT_WORDS) or (" per " in key and _counts(key))
     key_as_written = match.groupdict().get("key") or ""
-    if value in ("nan", "inf") or (pattern in (_COUNTED, _IN_PATH) and not counts):
+    # `using: 0 TPU cores`, which a run does not use.
+    is_unused = pattern is _COUNTED and value == "0" and meant_by(key) in LEVELS
+    if value in ("nan", "inf") or is_unused or (pattern in (_COUNTED, _IN_PATH) and not counts):
         return True
     if pattern is _FLAG and len(key) == 1 and len(value) > MOST_OF_A_FLAG:
         return True
@@ -498,6 +504,8 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
         key = f"{groups['step']} time"
     elif pattern is _OF_A_COUNT:
         key, unit = ("time", unit or "s") if not unit or canonical_time(unit) else (unit, "")
+    elif pattern is _MEMBER:
+        key = "world_size"
     elif pattern is _FLAG and groups["key"] == "n" and _LAUNCHED.search(match.string):
         key = "np"
     else:

@@ -77,7 +77,7 @@ from genperf.table.facts import (
     steady_of,
     with_facts,
 )
-from genperf.table.shape import counts_beside, melted, of_all_devices, units_in, with_factors
+from genperf.table.shape import are_sizes, counts_beside, melted, of_all_devices, units_in, with_factors
 from genperf.table.text import (
     FIRST_ROWS,
     JSON,
@@ -491,6 +491,8 @@ def _table_or_log(text: str, name: str) -> Source:
         or (source.delimiter in (" ", RUNS) and any(name.startswith("--") for name in source.cells))
         or source.ragged
         or sum(any(map(label, cells)) for cells in columns) == 1
+        # `GPU available: True (cuda), used: True`
+        or first.count(": ") >= len(columns) > 1
     )
     if begins_with_facts(text, source.delimiter in (" ", RUNS)) or (header_may_be_fact and is_log(text)):
         return source_of_log(text, name) or source_of_settings(text, name) or source
@@ -720,7 +722,9 @@ def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False
     With `points` these part thousands.
     """
     # `8gpu.log` is a name that holds a count, and no number with a unit.
-    texts = {n: cells.tolist() for n, cells in source.columns.items() if cells.dtype.kind == "O" and n not in PATHS}
+    networks = [n for n in source.columns if plain_name(n) in words_of("one_run.network")]
+    names = {*PATHS, *(n for n in networks if are_sizes(source.columns[n]))}
+    texts = {n: cells.tolist() for n, cells in source.columns.items() if cells.dtype.kind == "O" and n not in names}
     words = {*re.split(r"[\W\d_]+", " ".join(source.columns).lower())}
     comma = not words.isdisjoint(words_of("headers.decimal_comma"))
     first_texts = [cell.strip() for cells in texts.values() for cell in cells[:FIRST_ROWS] if isinstance(cell, str)]

@@ -53,7 +53,7 @@ _WORD = r"[^\W\d_]+"
 _BEFORE = re.compile(rf"(?<![^\W_])(?<!\.)(?P<number>\d+)\s*[-_]?\s*(?:x\s+|×\s*)?(?P<word>{_WORD})(?![\w.])")
 _AFTER = re.compile(rf"(?<![^\W_])(?P<word>{_WORD})(?P<joint>\s*[=:]\s*|[\s_\-]*|\()(?P<number>\d+)(?![\w.])\)?")
 #: What is in the place of the number where a header has none beside it.
-_VALUE, _COUNT, _RUN = "value", "count", "repeat"
+VALUE, _COUNT, _RUN, _MODEL = "value", "count", "repeat", "model"
 _PAIR = re.compile(r"(?<![\w.])(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?)(?![\w.])")
 #: What says that a number before it is of each device.
 _EACH = re.compile(r"(?<=\d)\s+(?:each|per\s+[^\W\d_]+)(?![^\W_])", re.IGNORECASE)
@@ -86,7 +86,7 @@ COUNTED = re.compile(
 )
 _FILE_END = re.compile(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNORECASE)
 #: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16`, `v3-32` behind it.
-_NUMBER_FIRST = re.compile(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>[^\W\d_]+)(?![^\W_])")
+_NUMBER_FIRST = re.compile(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>(?!xlarge)[^\W\d_]+)(?![^\W_])")
 _WORD_FIRST = re.compile(
     r"(?<![^\W_])(?P<word>[^\W\d_]+(?:\d+[^\W\d_]?(?=[-_]\d))?)(?:[\s_\-]+|(?<=[^\W\d_]{3}))(?P<number>\d+)(?![^\W_])"
 )
@@ -113,6 +113,7 @@ def melted(source: Source, named: Collection[str]) -> Source:
 
     Where the user named columns, the form changes only if one of them exists only in the other.
     """
+    source = _with_models(source, named) if any(map(_OF_A_MODEL.fullmatch, source.columns)) else source
     families = _families(source.columns)
     if not families and not named:
         return _with_columns_of_quantities(_melted_names(source))
@@ -140,6 +141,31 @@ def melted(source: Source, named: Collection[str]) -> Source:
     values = {family.value: {n: c for c, n in family.columns.items()} for family in families}
     long = _stacked(source, count, counts, values, ", the repeat" if repeated else "")
     return _spread(long, count, families[0].value) if len(families) == 1 and not repeated else long
+
+
+#: `7B`, `Llama-13B`, `time (s) 350M`: what stands before the size of a network, and that.
+_OF_A_MODEL = re.compile(r"(.*?)(?<![^\W_])(\d{1,3}(?:\.\d+)?[BbMm])")
+
+
+def are_sizes(cells: AnyArray) -> bool:
+    """Tell whether cells are sizes of networks, `7B` and `350M`, which name them and are no amounts."""
+    texts = {*labels(cells).tolist()} - {""}
+    return bool(texts) and all(map(_OF_A_MODEL.fullmatch, texts))
+
+
+def _with_models(source: Source, named: Collection[str]) -> Source:
+    """Return a table whose headers are sizes of networks, of billions at least once, with a row for each."""
+    sized = {name: match.groups() for name in source.columns if (match := _OF_A_MODEL.fullmatch(name)) is not None}
+    values: dict[str, dict[str, str]] = {}
+    for name, (rest, size) in sized.items():
+        # A time or a rate has its name before the size.
+        value, model = (_tidy(rest), size) if header_of(_tidy(rest)).kind else (VALUE, name)
+        values.setdefault(value, {})[model] = name
+    models, made = list(dict.fromkeys(m for of_value in values.values() for m in of_value)), {_MODEL, *values}
+    are_models = len(models) > 1 and any(model[-1] in "Bb" for model in models)
+    if not are_models or made & {*source.columns} or (named and not made & {*named}):
+        return source
+    return _stacked(source, _MODEL, models, values) if _numeric([source.columns[name] for name in sized]) else source
 
 
 def _stacked(
@@ -230,12 +256,12 @@ def _melted_names(source: Source) -> Source:
     of_headers = of_headers or "setting"
     row_header = "quantity" if of_quantities and of_headers == corner else corner
     source = source.renamed({corner_header: row_header})
-    long = _stacked(source, of_headers, name_headers, {_VALUE: {n: n for n in name_headers}})
+    long = _stacked(source, of_headers, name_headers, {VALUE: {n: n for n in name_headers}})
     if "quantity" in long.cells and len({*long.cells["quantity"]}) == 1:
         # The only row names what was measured.
-        cells = {long.cells["quantity"][0] if n == _VALUE else n: c for n, c in long.cells.items() if n != "quantity"}
+        cells = {long.cells["quantity"][0] if n == VALUE else n: c for n, c in long.cells.items() if n != "quantity"}
         return replace(long, cells=cells, headers={})
-    return _spread(long, of_headers, _VALUE)
+    return _spread(long, of_headers, VALUE)
 
 
 def _fill_nodes(grids: Sequence[re.Match[str] | None]) -> bool:
@@ -273,7 +299,7 @@ def of_all_devices(source: Source) -> Source:
 
 def _with_columns_of_quantities(source: Source) -> Source:
     """Turn `metric,value` beside the counts into a column of each metric, with the unit that a column states."""
-    words = (_VALUE, *words_of("headers.value_of_several"))
+    words = (VALUE, *words_of("headers.value_of_several"))
     values = [name for name in source.cells if plain_name(name).endswith(words)]
     stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
     counts = [n for n, cells in source.cells.items() if n not in values and mostly_numbers(labels(cells).tolist())]
@@ -406,8 +432,8 @@ def _value_name(rest: str) -> str:
     """Return the name of what is measured; a unit alone in brackets is that of a time or of an unnamed value."""
     unit = re.fullmatch(r"[(\[](.+)[)\]]", rest)
     if unit is None:
-        return rest or _VALUE
-    return f"{'time' if canonical_time(unit[1]) else _VALUE} ({unit[1]})"
+        return rest or VALUE
+    return f"{'time' if canonical_time(unit[1]) else VALUE} ({unit[1]})"
 
 
 def _are_repeats(kind: str, stem: str, numbers: Sequence[int], columns: Sequence[AnyArray]) -> bool:

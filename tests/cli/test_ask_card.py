@@ -174,7 +174,7 @@ def test_what_is_asked_and_found_nowhere_stands_on_the_card() -> None:
 
 
 def test_a_long_reason_of_a_verdict_stands_whole_on_the_card() -> None:
-    reason = "predicting gpus=64 from smaller scales, the model erred by 14 %, and 'as at the largest scale' by 6 %"
+    reason = "predicting gpus=64 from smaller scales, the model erred by 14 %, and a forecast of no change by 6 %"
     answer = gp.ask(WEAK, gpus=256)
     answer = replace(answer, answers=(replace(answer.answers[0], verdict="caution", reason=f"{reason}; more"),))
     lines = [line.plain for line in card(answer, 80)]

@@ -95,6 +95,7 @@ SWEEPS = csv_of(
         *(("n_sweep", 40000, n, s) for n, s in ((16, 0.16), (32, 0.459), (64, 0.807), (128, 1.29))),
     ),
 )
+SIZES_IN_HEADERS = "gpus,7B,13B,70B\n4,2833,1589,296\n8,2750,1527,277\n16,2653,1421,267\n32,2513,1404,261\n"
 #: What is asked → the table, the options, and patterns of what is printed; those behind a `!` are not there.
 SAID: dict[str, tuple[str, list[str], list[str]]] = {
     "nodes without a batch have no time of a step": (
@@ -110,6 +111,50 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
         ],
     ),
     "devices that keep their own work, at a glance": (STEPS, at("gpus=16"), ["efficiency, weak"]),
+    "a world by its members": (
+        "nodes,TPUs,world_size,step_s\n1,0,8,1.0\n2,0,16,1.1\n4,0,32,1.2\n", at("gpus=64"),
+        ["^efficiency", "64 workers$", "!TPUs"],
+    ),
+    "an epoch in another language": (
+        "GPUs\tDurée par époque (min)\n1\t86,9\n2\t44,3\n4\t22,1\n8\t11,6\n", at("GPUs=16"), ["^epoch "],
+    ),
+    "tokens in another language": (
+        "GPU;Débit (jetons/s)\n8;71847\n16;140597\n32;253004\n", at("GPU=64"), ["tokens/s"],
+    ),
+    "sizes in headers are models": (SIZES_IN_HEADERS, at("gpus=64", "model=70B"), ["^of model=70B", "^✓ ok"]),
+    "what is wanted says what numbers are": (
+        SIZES_IN_HEADERS, [*at("model=7B"), "--want", "tokens/s", "--full"],
+        [r"'value' is taken for tokens/s", r"Expect [\d,]+ tokens/s"],
+    ),
+    "an epoch on cores has its efficiency and its cost": (
+        "vCPUs,epoch time (s),$/hour\n4,820,0.17\n8,421,0.34\n16,218,0.68\n32,119,1.36\n", at("cores=64"),
+        ["^efficiency", r"^cost .* \$ an epoch"],
+    ),
+    "a core for each process": (
+        "nodes,ppn,wall time [s]\n1,16,54.1\n1,32,30.1\n2,32,18.1\n4,32,11.3\n8,32,8.5\n", at("cores=512"),
+        ["512 devices$"],
+    ),
+    "a letter counts what is asked": (
+        "n,step_s\n1,2.40\n2,2.49\n4,2.58\n", [*at("gpus=8"), "--full"], ["'n' is taken to count gpus"],
+    ),
+    "a batch beyond that of a device is that of all": (
+        csv_of("gpus,batch_per_gpu,global_batch,ms", ((n, b, n * b, 99 + 5 * b + n) for n in COUNTS for b in (16, 32))),
+        at("16 gpus, batch 512"), ["16 gpus, batch_per_gpu=32$", "!blind"],
+    ),
+    "words and a setting": (
+        "nodes,tp,ms\n1,2,4217\n2,2,4292\n4,2,4501\n8,2,4770\n", at("16 nodes, tp=2"), ["16 nodes", "!blind"],
+    ),
+    "the size of a machine is no setting": (
+        "instance,gpus,samples/s\np3.2xlarge,1,93\np3.8xlarge,4,344\np3.16xlarge,8,674\n2x p3.16xlarge,16,1332\n",
+        ["--full", *at("gpus=32")], ["!xlarge=", "--extrinsic gpus; left out"],
+    ),
+    "a size has no efficiency": (
+        csv_of(
+            "size (B),count (elements),time (us)",
+            ((4**k, 4 ** (k - 1), us) for k, us in enumerate((28.5, 28.4, 30, 36, 59, 161, 530), 7)),
+        ),
+        at("size=1GiB"), ["!efficiency"],
+    ),
     "an epoch is told as such": (
         EPOCHS, ["--full", *at("GPUs=64"), "--price", "2/h"],
         [
@@ -241,8 +286,8 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
         [r"^throughput +[\d.]+ M requests/s +[\d.]+ – [\d.]+ M +5.93 M$"],
     ),
     "published series at the size that was asked": (
-        "\n".join(["model,dp,tp,pp,iteration_time_s", *SIZES_OF_MODELS]), ["--full", *at("model=175B", "dp=16")],
-        ["From 8 to 32 nodes each doubling keeps 98 %", "at model=175B"],
+        "\n".join(["params,dp,tp,pp,iteration_time_s", *SIZES_OF_MODELS]), ["--full", *at("params=175B", "dp=16")],
+        ["From 8 to 32 nodes each doubling keeps 98 %", "at params=175B"],
     ),
     "operations of a gpu are those of all gpus of the nodes": (
         "nodes,gpus_per_node,tflops_per_gpu\n2,8,118.4\n4,8,116\n8,8,112.7\n12,8,110.9\n", at("nodes=64"),
@@ -306,6 +351,13 @@ DEVICES = csv_of("gpu,gpus,images/s", ((d, n, n * r) for d, r in (("V100", 300),
 REFUSED: dict[str, tuple[str, list[str], list[str]]] = {
     "several values": (FOUR, at("gpus=64,128"), ["gpus=64,128 is several", "such as gpus=64;"]),
     "no such level": (FRAMEWORKS, at("gpus=8", "framework=caffe"), ["no run has framework=caffe"]),
+    "a comma of two readings": (
+        "gpus;img/s\n1;3,105\n2;5,994\n4;11,731\n", at("gpus=8"),
+        ["the comma in 3,105 may part thousands or decimals", "write 3105 or 3.105"],
+    ),
+    "cores beside devices": (
+        "nodes,gpus_per_node,s\n1,8,1\n2,8,1.1\n4,8,1.2\n", at("cores=64"), ["no setting 'cores'"],
+    ),
     "no such setting": ("colour,step_s\n1,1\n2,2\n", at("gpus=64"), ["no setting 'gpus'", "--at with one of colour"]),
     "no time": (
         "gpus,nodes\n1,1\n2,2\n", at("gpus=64"),
