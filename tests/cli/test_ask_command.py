@@ -141,13 +141,12 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
         csv_of("gpus,batch_per_gpu,global_batch,ms", ((n, b, n * b, 99 + 5 * b + n) for n in COUNTS for b in (16, 32))),
         at("16 gpus, batch 512"), ["16 gpus, batch_per_gpu=32$", "!blind"],
     ),
-    "words and a setting": (
-        "nodes,tp,ms\n1,2,4217\n2,2,4292\n4,2,4501\n8,2,4770\n", at("16 nodes, tp=2"), ["16 nodes", "!blind"],
-    ),
-    "the size of a machine is no setting": (
-        "instance,gpus,samples/s\np3.2xlarge,1,93\np3.8xlarge,4,344\np3.16xlarge,8,674\n2x p3.16xlarge,16,1332\n",
-        ["--full", *at("gpus=32")], ["!xlarge=", "--extrinsic gpus; left out"],
-    ),
+    **{
+        f"words and a setting, {words}": (
+            "nodes,tp,ms\n1,2,4217\n2,2,4292\n4,2,4501\n8,2,4770\n", [words], [" 16 nodes", "!blind"],
+        )
+        for words in ("16 nodes, tp=2", "16 nodes tp=2")
+    },
     "a size has no efficiency": (
         csv_of(
             "size (B),count (elements),time (us)",
@@ -354,6 +353,10 @@ REFUSED: dict[str, tuple[str, list[str], list[str]]] = {
     "a comma of two readings": (
         "gpus;img/s\n1;3,105\n2;5,994\n4;11,731\n", at("gpus=8"),
         ["the comma in 3,105 may part thousands or decimals", "write 3105 or 3.105"],
+    ),
+    "the size of a machine is no setting": (
+        "instance,gpus,price per hour,samples/s\np3.2xlarge,1,$3,93\np3.8xlarge,4,$12,344\np3.16xlarge,8,$24,674\n"
+        "2x p3.16xlarge,16,$48,1332\n", at("8xp3.16xlarge"), ["no run has gpus=8xp3.16xlarge"],
     ),
     "cores beside devices": (
         "nodes,gpus_per_node,s\n1,8,1\n2,8,1.1\n4,8,1.2\n", at("cores=64"), ["no setting 'cores'"],
