@@ -23,17 +23,7 @@ from genperf.table.cells import Factor, Source
 from genperf.table.clean import Reasons, Rejection, faults_of, labels, mostly_numbers, numbers, rows_of, seconds_of
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import (
-    COUNTED,
-    LEVELS,
-    WAYS,
-    column_of,
-    counted_by,
-    counts_cores,
-    meant_by,
-    noun_of,
-    plain_name,
-)
+from genperf.vocabulary.names import COUNTED, LEVELS, WAYS, column_of, counted_by, meant_by, noun_of, plain_name
 
 #: How the note of earlier predictions begins.
 EARLIER = "earlier predictions"
@@ -256,7 +246,7 @@ def assemble(
         legend=legend,
     )
     _ = table.weights  # that all are zero is an error of the file, and is raised now
-    return with_repeat_notes(with_job(table, "global_batch" in (mapping or {})))
+    return with_repeat_notes(with_job(table, mapping or {}))
 
 
 def _groups_lost(measured: Sequence[tuple[str, ...]], failed: Sequence[tuple[str, ...]]) -> list[Note]:
@@ -437,17 +427,19 @@ def assumed_work(roles: Roles, mapping: Mapping[str, str], where: str, tokens: b
     return render(counted)
 
 
-def with_job(table: Table, of_all: bool = False) -> Table:
+def with_job(table: Table, mapping: Mapping[str, str]) -> Table:
     """Take times of epochs and whole jobs as such by their header, else say where times fall as those of jobs do.
 
-    They do where a batch is mapped as that `of_all`. The work of all workers together is then the same at every count,
+    They do where a batch is mapped as that of all. The work of all workers together is then the same at every count,
     whatever the batch of each.
     """
     target, names = table.target, [*(f.name for f in table.numeric), *table.group]
     # What was made from a throughput has the unit of the work, and no seconds.
     if table.scaling is not None or not target.is_time or target.throughput:
         return table
-    counts = {f.name: f.distinct for f in table.numeric if meant_by(f.name) in COUNTED or counts_cores(f.name)}
+    counts = {
+        f.name: f.distinct for f in table.numeric if meant_by(f.name) in COUNTED or f.name == mapping.get("workers")
+    }
     if max(counts.values(), default=1) > 1 and header_of(target.column).of == "job":
         read = f"'{target.column}' is read as the time of an epoch or a whole job"
         text = f"{read}: its work is the same at every count of workers; --scaling weak says otherwise"
@@ -455,7 +447,7 @@ def with_job(table: Table, of_all: bool = False) -> Table:
     if table.scaled_by_group:
         return table if table.group else replace(table, scaling=table.kind_by_times(table.frame), scaled_by_group=False)
     axis = table.panel.axis
-    if of_all or column_of("global_batch", names) is not None or axis.factor is None or axis.assumed:
+    if "global_batch" in mapping or column_of("global_batch", names) is not None or axis.factor is None or axis.assumed:
         return table
     # The first and the last time of each series of runs that are alike but for their counts.
     workers, column = axis.factor.name, target.column
