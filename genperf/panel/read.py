@@ -266,7 +266,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         row = {} if want is None else _row_named(want, legend)
         requested = in_columns(legend, {**row, **at})
         units, cells = opened.source.units, opened.source
-        is_nameless = want is not None and VALUE in columns and header_of(f"x ({want})").kind
+        is_nameless = "/" in (want or "") and VALUE in columns and header_of(f"x ({want})").kind
         if is_nameless and not any(is_result(n, units.get(n, "")) for n in columns):
             taken = step(f"'{VALUE}' is taken for {want}: nothing but the question says what it is")
             cells = replace(cells, units={**units, VALUE: str(want)}, steps=(*cells.steps, taken))
