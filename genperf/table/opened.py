@@ -77,7 +77,7 @@ from genperf.table.facts import (
     steady_of,
     with_facts,
 )
-from genperf.table.shape import OF_A_MODEL, counts_beside, melted, of_all_devices, units_in, with_factors
+from genperf.table.shape import counts_beside, melted, of_all_devices, units_in, with_factors
 from genperf.table.text import (
     FIRST_ROWS,
     JSON,
@@ -722,10 +722,7 @@ def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False
     With `points` these part thousands.
     """
     # `8gpu.log` is a name that holds a count, and no number with a unit.
-    networks = {n: labels(c) for n, c in source.columns.items() if plain_name(n) in words_of("one_run.network")}
-    # `7B` is the name of a network.
-    names = {*PATHS, *(n for n, cells in networks.items() if all(map(OF_A_MODEL.fullmatch, filter(None, cells))))}
-    texts = {n: cells.tolist() for n, cells in source.columns.items() if cells.dtype.kind == "O" and n not in names}
+    texts = {n: cells.tolist() for n, cells in source.columns.items() if cells.dtype.kind == "O" and n not in PATHS}
     words = {*re.split(r"[\W\d_]+", " ".join(source.columns).lower())}
     comma = not words.isdisjoint(words_of("headers.decimal_comma"))
     first_texts = [cell.strip() for cells in texts.values() for cell in cells[:FIRST_ROWS] if isinstance(cell, str)]

@@ -113,7 +113,7 @@ def melted(source: Source, named: Collection[str]) -> Source:
 
     Where the user named columns, the form changes only if one of them exists only in the other.
     """
-    source = _with_models(source, named) if any(map(OF_A_MODEL.fullmatch, source.columns)) else source
+    source = _with_models(source, named) if any(map(_OF_A_MODEL.fullmatch, source.columns)) else source
     families = _families(source.columns)
     if not families and not named:
         return _with_columns_of_quantities(_melted_names(source))
@@ -144,12 +144,12 @@ def melted(source: Source, named: Collection[str]) -> Source:
 
 
 #: `7B`, `Llama-13B`, `time (s) 350M`: what stands before the size of a network, and that.
-OF_A_MODEL = re.compile(r"(.*?)(?<![^\W_])(\d{1,3}(?:\.\d+)?[BbMm])")
+_OF_A_MODEL = re.compile(r"(.*?)(?<![^\W_])(\d{1,3}(?:\.\d+)?[BbMm])")
 
 
 def _with_models(source: Source, named: Collection[str]) -> Source:
     """Return a table whose headers are sizes of networks, of billions at least once, with a row for each."""
-    sized = {name: match.groups() for name in source.columns if (match := OF_A_MODEL.fullmatch(name)) is not None}
+    sized = {name: match.groups() for name in source.columns if (match := _OF_A_MODEL.fullmatch(name)) is not None}
     values: dict[str, dict[str, str]] = {}
     for name, (rest, size) in sized.items():
         # A time or a rate has its name before the size.
