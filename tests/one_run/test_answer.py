@@ -91,7 +91,7 @@ def test_before_any_run_the_published_range_answers(shell: Shell) -> None:
         ("8xh100 7B 76800tok/s --tokens 1T --at batch=3", "no count of devices or nodes"),
         ("8xh100 7B 76800tok/s --tokens 1T --at 64 --hint bandwidth=HDR", "needs the time of a step"),
         ("8xh100 7B 76800tok/s --tokens 1T --deadline 10d", "need runs of several counts"),
-        ("8xh100 7B 76800tok/s --deadline 10d", "of one run --tokens alone says how long it takes"),
+        ("8xh100 7B 76800tok/s --deadline 10d", "need runs of several counts"),
         ("8xh100 76800tok/s", "the network of the run is missing"),
         ("8xfoo 7B 76800tok/s --peak 100T", "the peak of 8 x foo"),
         ("8xh100 7B 76800tok/s --tokens 1T --at 16 nodes", "'nodes' stands without its number"),
