@@ -128,7 +128,7 @@ def test_hash_seed_and_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 _TIMES = st.floats(1e-6, 1e6)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     times=st.lists(_TIMES, min_size=4, max_size=8),
     name=st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=9),

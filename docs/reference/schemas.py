@@ -75,7 +75,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "cores.json --target cores=128",
     ),
     "verify": ("gpus.csv gpus.csv", "cores.json cores.csv"),
-    "validate": (f"gpus.csv {GPUS} --scheme leave-one-out", f"cores.csv {CORES} --models usl"),
+    "validate": (
+        f"gpus.csv {GPUS} --models generic,ernest,amdahl --scheme leave-one-out",
+        f"cores.csv {CORES} --models usl",
+    ),
 }
 #: Answers of `ask` about one run, and about one test of collectives.
 OF_ONE_RUN = {

@@ -258,7 +258,7 @@ def assert_agreement(answer: Scaling, counts: np.ndarray, speeds: np.ndarray, le
         assert not len(below)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     st.lists(st.floats(0.3, 1.05), min_size=3, max_size=4),
     st.sampled_from(["gpus", "32*gpus", "64"]),
@@ -274,7 +274,7 @@ def test_sentences_agree_with_any_measured_throughputs(steps: list[float], work:
     assert_agreement(answer, counts, speeds, level, tolerance=np.inf)
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(st.floats(0.0, 0.6), st.floats(0.0, 0.2), st.booleans())
 def test_efficiency_is_the_ratio_of_throughputs(serial: float, growing: float, weak: bool) -> None:
     # Of one worker's step: 1 s, with an overhead that appears at once and one that grows.

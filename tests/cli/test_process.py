@@ -7,6 +7,7 @@ import gzip
 import json
 import lzma
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,43 +22,50 @@ from genperf.table import content
 from genperf.table.cells import csv_pieces
 from genperf.table.opened import read_text
 
-#: A fit that is sent a signal while its third group is fitted; what was fitted is kept.
+#: For each signal a process whose fit is sent it while its third group is fitted; their statuses are printed.
 STOPPED = """
-import os, sys
+import os, signal, sys
 from genperf import fleet
-from genperf.cli.main import main
+from genperf.cli.main import main, run
 from genperf.fitting.model import ExpressionModel
 
-plain, number, fits = ExpressionModel.fit, int(sys.argv.pop(1)), []
-def fit(model, tables, seed):
-    fits.append(seed)
-    if len(fits) == 3:
-        # A second signal comes while what is fitted is being saved, as from a finger that is impatient.
-        fleet._Done.save = lambda done, save=fleet._Done.save: (os.kill(os.getpid(), number), save(done))
-        os.kill(os.getpid(), number)
-    return plain(model, tables, seed)
-ExpressionModel.fit = fit
-main()
+numbers, plain, fits = [int(number) for number in sys.argv.pop(1).split(",")], ExpressionModel.fit, []
+# What a fit imports is imported once.
+run([*sys.argv[1:], "-q"])
+for number in numbers:
+    child = os.fork()
+    if child:
+        print("ended with", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        continue
+    def fit(model, tables, seed):
+        fits.append(seed)
+        if len(fits) == 3:
+            # A second signal comes while what is fitted is being saved, as from a finger that is impatient.
+            fleet._Done.save = lambda done, save=fleet._Done.save: (os.kill(os.getpid(), number), save(done))
+            os.kill(os.getpid(), number)
+        return plain(model, tables, seed)
+    ExpressionModel.fit = fit
+    # A signal that whoever started the tests ignores would be ignored here too.
+    signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    sys.argv[-1] = f"{number}.json"
+    main()
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_signal_keeps_what_is_fitted(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_keeps_what_is_fitted(tmp_path: Path) -> None:
+    numbers = [int(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)]
     rows = "".join(f"g{g},{n},{(8 / n + 1) * (1 + g)}\n" for g in range(5) for n in (1, 2, 4, 8, 16))
     (tmp_path / "groups.csv").write_text("net,workers,seconds\n" + rows)
     roles = ["--time", "seconds", "--extrinsic", "workers", "--group", "net", "--model", "a/workers**p + c"]
-    command = [sys.executable, "-c", STOPPED, str(int(number)), "fit", "groups.csv", *roles, "-o", "m.json"]
-    # A signal that whoever started the tests ignores would be ignored here too.
-    heeded = {
-        "preexec_fn": lambda: signal.signal(
-            number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-        )
-    }
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, **heeded)
-    assert done.returncode == 128 + number, done.stderr
+    command = [sys.executable, "-c", STOPPED, ",".join(map(str, numbers)), "fit", "groups.csv", *roles, "-o", "m.json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert re.findall(r"^ended with (\d+)$", done.stdout, re.MULTILINE) == [str(128 + number) for number in numbers], (
+        done
+    )
     assert "Traceback" not in done.stderr
-    assert len(json.loads((tmp_path / "m.json").read_text())["groups"]) == 2
-    assert not list(tmp_path.glob(".m.json*"))
+    for name, fitted in (("m", 5), *((str(number), 2) for number in numbers)):
+        assert len(json.loads((tmp_path / f"{name}.json").read_text())["groups"]) == fitted
+    assert not list(tmp_path.glob(".*.json*"))
 
 
 def test_a_killed_run_is_cleared_away_and_a_living_one_is_not(tmp_path: Path) -> None:

@@ -160,11 +160,12 @@ def test_a_multiple_is_that_of_the_measured_values_at_every_door(shell: Shell, s
     Path("runs.csv").write_text("gpus,model,tokens_per_s\n" + "".join(f"{n},{size},{rate}\n" for n, size, rate in rows))
     written = dict(zip("ab", sizes.split(), strict=True))["b"]
     assert shell("fit", "runs.csv", "-o", "model.json")[0] == 0
-    for source in ("runs.csv", "model.json"):
-        for command, ask in (("ask", ("--json",)), ("predict", ()), ("explain", ("--json",))):
-            answers = [shell(command, source, "--at", "gpus=64", "--at", f"model={m}", *ask) for m in (written, named)]
-            assert answers[0][:2] == answers[1][:2], (command, source)
-            assert answers[0][0] == 0
+    doors = (("ask", "runs.csv"), ("ask", "model.json"), ("predict", "runs.csv"), ("explain", "model.json"))
+    for command, source in doors:
+        asked = (command, source, "--at", "gpus=64", "--json", "--at")
+        answers = [shell(*asked, f"model={m}") for m in (written, named)]
+        assert answers[0][:2] == answers[1][:2], (command, source)
+        assert answers[0][0] == 0
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from helpers import Shell, done
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genperf.errors import GenperfError, TableError
@@ -115,6 +115,7 @@ EXAMPLES = {
 Cells = st.one_of(st.text(), st.integers(-(10**15), 10**15), st.floats(allow_nan=False, allow_infinity=False))
 
 
+@settings(max_examples=10)
 @given(st.lists(st.tuples(Cells, Cells), min_size=1, max_size=5))
 def test_a_written_table_reads_back(rows: list[tuple[str | int | float, str | int | float]]) -> None:
     import tempfile

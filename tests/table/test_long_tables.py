@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from genperf.table.facts import MOST_READ
+from genperf.table import opened
 from genperf.table.opened import open_source
 from genperf.table.text import plain_table, read_delimited
 
@@ -33,9 +33,12 @@ def test_only_a_text_whose_lines_are_all_alike_is_read_as_its_first_lines_are(li
 
 
 @pytest.mark.parametrize("columns", [1, 3])
-def test_a_long_file_keeps_every_row(tmp_path, columns):
-    rows = [",".join(row.split(",")[:columns]) for row in ROWS] * (MOST_READ // 900)
-    (tmp_path / "runs.csv").write_text("\n".join([",".join(["gpus", "network", "step_s"][:columns]), *rows]) + "\n")
+def test_a_long_file_keeps_every_row(tmp_path, columns, monkeypatch):
+    monkeypatch.setattr(opened, "MOST_READ", opened.HEAD_BYTES + 1)
+    rows = [",".join(row.split(",")[:columns]) for row in ROWS] * 100
+    text = "\n".join([",".join(["gpus", "network", "step_s"][:columns]), *rows]) + "\n"
+    assert len(text) > opened.MOST_READ
+    (tmp_path / "runs.csv").write_text(text)
     source = open_source(tmp_path / "runs.csv")
     assert source.cells["gpus"].tolist() == [row.split(",")[0] for row in rows]
     assert np.array_equal(source.lines, np.arange(2, len(rows) + 2))
