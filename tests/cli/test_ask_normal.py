@@ -15,7 +15,7 @@ HINTS = ("--hint", "bandwidth=25Gbit/s", "--hint", "parameters=110M")
 
 
 def test_two_numbers_get_a_verdict(shell: Shell) -> None:
-    given = asked(shell, TWO, "--at", "gpus=16")
+    given = asked(shell, TWO, "--at", "gpus=16", words=True)
     normal, text = given["normal"], given["sentences"]["normal"]
     assert normal["of"] == "efficiency"
     assert normal["value"] == pytest.approx(3540 / 2900 / 2, abs=1e-3)
@@ -46,13 +46,13 @@ def test_two_numbers_get_a_verdict(shell: Shell) -> None:
     ],
 )  # fmt: skip
 def test_each_kind_of_step(shell: Shell, runs: str, at: str, step: str, words: str) -> None:
-    given = asked(shell, runs, "--at", at)
+    given = asked(shell, runs, "--at", at, words=True)
     assert given["normal"]["step"] == step
     assert given["sentences"]["normal"].startswith(words)
 
 
 def test_hints_show_what_the_exchange_should_cost(shell: Shell) -> None:
-    given = asked(shell, STEPS, "--at", "gpus=16", *HINTS)
+    given = asked(shell, STEPS, "--at", "gpus=16", *HINTS, words=True)
     exchange = given["exchange"]
     assert exchange["least"] == pytest.approx(0.1408)
     # A ring over 16 devices, and one server of two nodes.

@@ -10,7 +10,7 @@ SECONDS = {1: 100.0, 2: 52.0, 4: 29.0, 8: 20.0, 16: 19.5, 32: 23.0}
 
 
 def test_a_best_count_inside_the_data_is_reported_with_its_uncertainty(shell: Shell) -> None:
-    answer = asked(shell, csv_of("threads,seconds", SECONDS.items()))
+    answer = asked(shell, csv_of("threads,seconds", SECONDS.items()), words=True)
     best = answer["best"]
     assert best["count"] == 16
     assert best["lower"] <= 16 <= best["upper"]
@@ -24,7 +24,7 @@ NODE = ("--hint", "devices per node=8")
 
 def on_one_node(shell: Shell, gpus: int, *hints: str) -> dict:
     text = "gpus,batch_per_gpu,step_s\n1,64,0.2113\n2,64,0.2161\n4,64,0.2188\n8,64,0.2240\n"
-    return asked(shell, text, "--at", f"gpus={gpus}", *hints)
+    return asked(shell, text, "--at", f"gpus={gpus}", *hints, words=True)
 
 
 def test_the_interval_is_no_narrower_where_nobody_counts_the_nodes(shell: Shell) -> None:

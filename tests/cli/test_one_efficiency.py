@@ -71,7 +71,8 @@ def test_one_efficiency_without_the_work_of_a_step(shell: Shell) -> None:
     assert shell("fit", "runs.csv", *roles, "-o", "runs.model")[0] == 0
     shown = reply(shell, "predict", "runs.model", "--at", "gpus=64", "--show", "efficiency")
     told, known = (
-        reply(shell, "ask", "runs.csv", *roles, *work, "--at", "gpus=64") for work in ((), ("--work", "32*gpus"))
+        reply(shell, "ask", "runs.csv", *roles, *work, "--at", "gpus=64", words=True)
+        for work in ((), ("--work", "32*gpus"))
     )
     for name in ("efficiency", "efficiency_lower", "efficiency_upper"):
         assert told[name] == known[name] == pytest.approx(shown["predictions"][0][name], rel=1e-9)

@@ -274,7 +274,7 @@ def test_every_command_has_one_reading_of_names_with_counts(shell: Shell) -> Non
     line = "read as: --throughput Speed --extrinsic stage --group 'Setup kind' --map workers=stage"
     at = ("--at", "stage=8", "--at", "Setup kind=stage", "--json")
     told = json.loads(shell("ask", "--full", "stages.csv", *at)[1])
-    by_name = reply(shell, "ask", "stages.csv", "--at", "Setup=stage-8")
+    by_name = reply(shell, "ask", "stages.csv", "--at", "Setup=stage-8", words=True)
     assert by_name["answers"] == told["answers"]
     (ranked,) = (
         row

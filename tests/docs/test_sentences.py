@@ -13,15 +13,16 @@ MOST_WORDS = 25
 #: Beside those of the configuration and the ends of an interval.
 MOST_NUMBERS = 2
 QUESTIONS = ({}, {"count": 1024})
-#: Rows of a table that is asked one question, and none: its model takes a second or three, and its sentences are alike.
-MANY_ROWS, MOST_ROWS = 16, 32
+#: Rows of the largest table that is asked: the model of a larger one takes a second, and its sentences are alike.
+MOST_ROWS = 16
 
 
 def sentences() -> Iterator[tuple[str, str, str]]:
     """Yield table, key and text of each sentence, of each question that a table can be asked."""
     for table in EXAMPLES:
-        rows = len(table.read_text().splitlines())
-        for at in QUESTIONS[: (rows <= MANY_ROWS) + (rows <= MOST_ROWS)]:
+        if len(table.read_text().splitlines()) > MOST_ROWS:
+            continue
+        for at in QUESTIONS:
             try:
                 answer = gp.ask(table, **at)  # type: ignore[arg-type]
             except gp.GenperfError:
