@@ -5,6 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from genperf import reporting
+from genperf.reporting import View
+
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -19,6 +22,18 @@ FLAGS = (
     # Whatever is asked for is not found.
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )
+#: Pages with the results that they show, by these and what else is asked of a page.
+_PAGES: dict[tuple[int, str], tuple[object, str]] = {}
+
+
+def page(result: Any, *shown: View) -> str:
+    """Return the page of a result, which is built once, however many tests open it."""
+    key = id(result), repr(shown)
+    if key not in _PAGES:
+        _PAGES[key] = result, reporting.page(result, *shown)
+    return _PAGES[key][1]
+
+
 NARROW, WIDE, READY = 360, 1920, "return document.documentElement.dataset.ready"
 
 

@@ -7,14 +7,14 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import NARROW, Browser
+from chromium import NARROW, Browser, page
 from helpers import memory_model
 from msgspec.structs import replace
 from test_report_page import agrees
 
 import genperf as gp
 from genperf.panel.panel import Target
-from genperf.reporting import View, page, proposal_page
+from genperf.reporting import View, proposal_page
 from genperf.result import FitResult
 
 # --- a group that borrows -------------------------------------------------------------------------------------------

@@ -4,12 +4,12 @@ import re
 
 import pandas as pd
 import pytest
-from chromium import Browser
+from chromium import Browser, page
 from test_report_page import fitted, runs
 
 import genperf as gp
 from genperf.asking.answer import rows_of
-from genperf.reporting import View, page
+from genperf.reporting import View
 from genperf.reporting.place import place_of
 from genperf.result import FitResult
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from chromium import NARROW, WIDE, Browser
+from chromium import NARROW, WIDE, Browser, page
 from test_report_page import HOSTILE, fitted, runs
 
 import genperf as gp
-from genperf.reporting import page
 from genperf.result import FitResult, GroupedResult
 
 SCALES = {"slow, large": 3.0, HOSTILE[1]: 1.0, "middle": 2.0}

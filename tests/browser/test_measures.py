@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import Browser
+from chromium import Browser, page
 from test_report_page import fitted, runs
 
 import genperf as gp
-from genperf.reporting import View, page
+from genperf.reporting import View
 from genperf.result import FitResult, GroupedResult
 
 FOUR = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import NARROW, WIDE, Browser
+from chromium import NARROW, WIDE, Browser, page
 from discrepancies import stacked
 from helpers import runs_of
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 import genperf as gp
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.discrepancy import Beyond, KernelAxis, Process, Product
-from genperf.reporting import View, held_out, html, page
+from genperf.reporting import View, held_out, html
 from genperf.result import FitResult, GroupedResult
 
 HOSTILE = ['a"b', "</script><script>bad()</script>", "<img src=x onerror=bad()>", "{{ 7*7 }}", "&lt;b&gt;", "x" * 300]
@@ -299,7 +299,7 @@ def test_hostile_columns_and_levels(browser: Browser) -> None:
 def test_page_of_a_table_shows_the_baselines(browser: Browser) -> None:
     table = gp.read_table(runs().query("framework == 'mxnet'"), time="seconds", extrinsic="workers", intrinsic="batch")
     checked = held_out(table, "amdahl")
-    browser.open(page(gp.fit(table, model="amdahl"), validation=checked), NARROW)
+    browser.open(html.page(gp.fit(table, model="amdahl"), validation=checked), NARROW)
     shown = browser.texts("#validation tbody tr > :nth-child(1)")
     assert shown == ["amdahl", "last-point", "linear", "random-forest"]
     assert browser.js("return document.querySelectorAll('#validation tr.best').length") == 1
@@ -320,7 +320,7 @@ def test_a_group_beyond_the_room_has_its_line_and_the_command_for_the_rest(
     browser: Browser, groups: GroupedResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(html, "MAX_DRAW_BYTES", 10)
-    browser.open(page(groups))
+    browser.open(html.page(groups))
     # The very last one failed.
     last = browser.js("return PAGE.groups.length") - 2
     assert browser.js("return PAGE.groups.map((g) => whole(g))") == [True] + [False] * (last + 1)

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import Browser
+from chromium import Browser, page
 from layouts import CAPACITY_GIB, layout_runs
 
 import genperf as gp
-from genperf.reporting import View, page
+from genperf.reporting import View
 from genperf.result import FitResult
 from genperf.search import layouts
 
