@@ -32,17 +32,19 @@ if providers := sys.modules.get("hypothesis.internal.conjecture.providers"):
     vars(providers)["_get_local_constants"] = lambda: providers._local_constants
 
 
-#: Trees of forests and boosting, and draws of the constants of a sum, each of which is a fit: in the tests, where those
-#: of users take half of the time of a fit to many factors, and those of users.
-FEW, ALL = {"FOREST_TREES": 10, "TERM_DRAWS": 15}, {"FOREST_TREES": 300, "TERM_DRAWS": 60}
+#: Trees of forests and boosting, draws of the constants of a sum, each of which is a fit, and draws of the curves of a
+#: series: in the tests, where those of users take half of the time of a fit to many factors, and those of users.
+FEW = {"FOREST_TREES": 10, "TERM_DRAWS": 15, "POSTERIOR_DRAWS": 200}
+ALL = {"FOREST_TREES": 300, "TERM_DRAWS": 60, "POSTERIOR_DRAWS": 800}
 
 
 def patch_counts(patch: pytest.MonkeyPatch, counts: dict[str, int]) -> None:
     """Set how many trees and draws there are."""
+    from genperf.growth import readings
     from genperf.process import fit, means
     from genperf.validation import learners
 
-    for room in (learners, fit, means):
+    for room in (learners, fit, means, readings):
         for name in counts.keys() & vars(room).keys():
             patch.setattr(room, name, counts[name])
 
@@ -68,28 +70,41 @@ def names_of_examples(doctest_namespace: dict[str, Any]) -> None:
 
 @pytest.fixture
 def all_trees_and_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give forests the trees, and sums the draws, that users get."""
+    """Give forests the trees, and sums and series the draws, that users get."""
     patch_counts(monkeypatch, ALL)
 
 
 @pytest.fixture
 def all_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give sums the draws that users get, and forests few trees."""
-    patch_counts(monkeypatch, {"TERM_DRAWS": ALL["TERM_DRAWS"]})
+    """Give sums and series the draws that users get, and forests few trees."""
+    patch_counts(monkeypatch, {name: count for name, count in ALL.items() if name != "FOREST_TREES"})
+
+
+def search_once(patch: pytest.MonkeyPatch) -> None:
+    """Search constants once, and follow the likelihood of the constant term from fewer places."""
+    from genperf.estimate import fit, outcome, phases
+    from genperf.solver import solve
+
+    for room in (fit, phases):
+        patch.setattr(room, "solve", partial(solve, restarts=1))
+    patch.setattr(outcome, "PROFILE_STARTS", 2)
+    patch.setattr(outcome, "PROFILE_VALUES", 5)
 
 
 @pytest.fixture
 def one_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Search constants once, for tests that are not about how a search is repeated until two reach the least cost.
+    """Search constants once, for tests that are not about how a search is repeated until two reach the least cost."""
+    search_once(monkeypatch)
 
-    The likelihood of the constant term is followed from fewer places, too.
-    """
-    from genperf.estimate import fit, outcome, phases
+
+@pytest.fixture
+def all_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search constants as often as for users, for tests of answers that report how the search went."""
+    from genperf.estimate import fit, phases
+    from genperf.solver import solve
 
     for room in (fit, phases):
-        monkeypatch.setattr(room, "solve", partial(room.solve, restarts=1))
-    monkeypatch.setattr(outcome, "PROFILE_STARTS", 2)
-    monkeypatch.setattr(outcome, "PROFILE_VALUES", 5)
+        monkeypatch.setattr(room, "solve", solve)
 
 
 #: Rooms whose tests are about answers: they fit the same tables often, and how a fit comes about is held elsewhere.
@@ -105,17 +120,18 @@ def fits_of_the_session() -> dict[bytes, list[Any]]:
 
 @pytest.fixture(scope="module", autouse=True)
 def fits_once(request: pytest.FixtureRequest, fits_of_the_session: dict[bytes, list[Any]]) -> Iterator[None]:
-    """Fit equal tables with equal options once in the rooms whose tests are about answers."""
+    """Fit equal tables with equal options once, by one search, in the rooms whose tests are about answers."""
     if request.path.parent.name not in ANSWERS:
         yield
         return
     from genperf.fitting.auto import Auto
     from genperf.fitting.model import ExpressionModel
+    from genperf.growth import readings
     from genperf.process import means
 
     def once(fit: Callable[..., Any]) -> Callable[..., Any]:
         def fit_once(model: Any, tables: Any, seed: int) -> Any:
-            key = pickle.dumps((model, list(tables), seed, means.TERM_DRAWS))
+            key = pickle.dumps((model, list(tables), seed, means.TERM_DRAWS, readings.POSTERIOR_DRAWS))
             if key not in fits_of_the_session:
                 fits_of_the_session[key] = fit(model, tables, seed)
             return list(fits_of_the_session[key])
@@ -123,6 +139,7 @@ def fits_once(request: pytest.FixtureRequest, fits_of_the_session: dict[bytes, l
         return fit_once
 
     with pytest.MonkeyPatch.context() as patch:
+        search_once(patch)
         for kind in (Auto, ExpressionModel):
             patch.setattr(kind, "fit", once(kind.fit))
         yield

@@ -13,12 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import runs_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import genperf as gp
 from genperf.cli.main import run
-from genperf.result import dump_model, parse_model
 
 #: Largest relative difference where nothing is random, and where constants are searched from other places.
 SAME, SEARCHED = 1e-9, 1e-6
@@ -123,24 +120,3 @@ def test_hash_seed_and_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     variables = {"PYTHONHASHSEED": "1", "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
     subprocess.run(command, env={**os.environ, **variables}, check=True, capture_output=True)
     assert Path("here.json").read_bytes() == Path("there.json").read_bytes()
-
-
-_TIMES = st.floats(1e-6, 1e6)
-
-
-@settings(max_examples=8, deadline=None)
-@given(
-    times=st.lists(_TIMES, min_size=4, max_size=8),
-    name=st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=9),
-    model=st.sampled_from(["amdahl", "a*workers + c"]),
-)
-def test_a_saved_model_predicts_the_same(times: list[float], name: str, model: str) -> None:
-    column = name.strip() or "s"
-    if column in ("workers", "time", "lower", "upper", "verdict", "reason", "fits"):
-        column = f"{column}_"
-    table = pd.DataFrame({"workers": 2.0 ** np.arange(len(times)), column: times})
-    result = gp.fit(gp.read_table(table, time=column, extrinsic="workers"), model, draws=5)
-    again = parse_model(dump_model(result))
-    at = {"workers": [1.0, 3.0, 1024.0]}
-    pd.testing.assert_frame_equal(again.predict(at), result.predict(at), check_exact=True)
-    assert dump_model(again) == dump_model(result)

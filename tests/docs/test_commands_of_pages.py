@@ -57,6 +57,7 @@ QUESTIONS = [
 ]
 
 
+@pytest.mark.usefixtures("all_draws")
 @pytest.mark.parametrize(("name", "section"), QUESTIONS)
 def test_a_command_prints_what_the_page_shows(name: str, section: str, shell: Shell) -> None:
     for language in ("csv", "json"):
@@ -70,6 +71,7 @@ def test_the_pages_have_their_questions() -> None:
     assert {parameter.values[0] for parameter in QUESTIONS} == {"docs/any-table.md", "docs/what-people-ask.md"}
 
 
+@pytest.mark.usefixtures("all_draws")
 def test_the_readme_shows_the_card_of_its_question(shell: Shell) -> None:
     Path("runs.csv").write_text(blocks(README, "csv")[0])
     (command,) = re.findall(r"^genperf runs.csv .*$", README, re.MULTILINE)

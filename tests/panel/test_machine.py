@@ -80,17 +80,16 @@ def test_a_batch_that_grew_almost_in_proportion_is_as_measured_between_the_runs(
     assert sum("grew with the devices in the runs" in note for note in gp.ask(ALMOST, devices=64).notes) == 1
 
 
+ALIKE, FEWER = ([2, 2, 2], [1.52, 1.6, 1.66]), ([8, 4, 2], [1.52, 0.8, 0.46])
+
+
 @pytest.mark.parametrize(
-    ("batch", "passes", "seconds"),
-    [
-        ("batch_per_gpu", [2, 2, 2], [1.52, 1.6, 1.66]),
-        ("per_device_batch", [8, 4, 2], [1.52, 0.8, 0.46]),
-        ("batch_size", [2, 2, 2], [1.52, 1.6, 1.66]),
-        ("batch_size", [8, 4, 2], [1.52, 0.8, 0.46]),
-    ],
+    ("batch", "steps"),
+    [("batch_per_gpu", ALIKE), ("per_device_batch", FEWER), ("batch_size", ALIKE), ("batch_size", FEWER)],
 )
-def test_a_batch_beside_passes_is_that_of_one(batch: str, passes: list[int], seconds: list[float]) -> None:
+def test_a_batch_beside_passes_is_that_of_one(batch: str, steps: tuple[list[int], list[float]]) -> None:
     """The answer is that of micro-batches; beside the samples of a step it may be all that a device does."""
+    passes, seconds = steps
     runs = pd.DataFrame({"gpus": [8, 16, 32], "mbs": 4, "grad_accum": passes, "step_time_s": seconds})
     named = runs.rename(columns={"mbs": batch})
     assert answered(named, gpus=64)["throughput"] == pytest.approx(answered(runs, gpus=64)["throughput"], rel=1e-9)

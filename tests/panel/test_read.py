@@ -1,6 +1,5 @@
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -137,21 +136,6 @@ def test_a_written_table_is_read_back_exactly(tmp_path_factory, rows, delimiter)
     table = read_table(path, time="t", extrinsic="n", intrinsic="x")
     assert table.frame[["n", "x", "t"]].to_numpy().tolist() == frame.astype(float).to_numpy().tolist()
     assert table.sha256 == read_table(frame, time="t", extrinsic="n", intrinsic="x").sha256
-
-
-@given(st.text(alphabet='n,t12."#\n\r; \t', max_size=60))
-def test_any_scrambled_text_is_a_table_or_an_explained_error(tmp_path_factory, text):
-    path = tmp_path_factory.mktemp("any") / "runs.csv"
-    path.write_text("n,t\n" + text, newline="")
-    try:
-        table = read_table(path, time="t", extrinsic="n", skip_bad_rows=True)
-    except TableError as error:
-        refused = str(error)
-    else:
-        refused = None
-        assert np.all(table.measured > 0)
-        assert np.all(np.isfinite(table.columns["n"]))
-    assert refused is None or "runs.csv" in refused
 
 
 def test_durations_are_read_as_seconds(tmp_path: Path) -> None:

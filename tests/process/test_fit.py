@@ -86,8 +86,8 @@ def drawn(seed: int) -> pd.DataFrame:
 DRAWN = {
     "kfold:3": (1,),
     "extrapolate:n": (0, 9),
-    "extrapolate:k": (1, 7),
-    "leave-group-out:m": (1, 4),
+    "extrapolate:k": (1,),
+    "leave-group-out:m": (1,),
     "leave-group-out:z": (0, 4),
 }
 

@@ -34,6 +34,7 @@ FOLDER = {
 }
 
 
+@pytest.mark.usefixtures("all_draws")
 def test_runs_as_before_pass_and_slower_ones_exit_with_1(shell: Shell) -> None:
     out = done(shell, "verify", "history.csv", "same.csv")
     assert "3 of 3 inside 90 %, which is compatible with 90 %" in out
