@@ -32,10 +32,11 @@ if providers := sys.modules.get("hypothesis.internal.conjecture.providers"):
     vars(providers)["_get_local_constants"] = lambda: providers._local_constants
 
 
-#: Trees of forests and boosting, draws of the constants of a sum, each of which is a fit, and draws of the curves of a
-#: series: in the tests, where those of users take half of the time of a fit to many factors, and those of users.
-FEW = {"FOREST_TREES": 10, "TERM_DRAWS": 15, "POSTERIOR_DRAWS": 200}
-ALL = {"FOREST_TREES": 300, "TERM_DRAWS": 60, "POSTERIOR_DRAWS": 800}
+#: Trees of forests and boosting, and draws of the constants of a sum, each of which is a fit: in the tests, where those
+#: of users take half of the time of a fit to many factors, and those of users, with the draws of a series' curves.
+FEW, ALL = {"FOREST_TREES": 10, "TERM_DRAWS": 15}, {"FOREST_TREES": 300, "TERM_DRAWS": 60, "POSTERIOR_DRAWS": 800}
+#: Draws of a series' curves where tests are about answers, which predict by each of them.
+FEW_CURVES = {"POSTERIOR_DRAWS": 200}
 
 
 def patch_counts(patch: pytest.MonkeyPatch, counts: dict[str, int]) -> None:
@@ -120,7 +121,7 @@ def fits_of_the_session() -> dict[bytes, list[Any]]:
 
 @pytest.fixture(scope="module", autouse=True)
 def fits_once(request: pytest.FixtureRequest, fits_of_the_session: dict[bytes, list[Any]]) -> Iterator[None]:
-    """Fit equal tables with equal options once, by one search, in the rooms whose tests are about answers."""
+    """Fit equal tables with equal options once, by one search and few draws, in the rooms of tests about answers."""
     if request.path.parent.name not in ANSWERS:
         yield
         return
@@ -140,6 +141,7 @@ def fits_once(request: pytest.FixtureRequest, fits_of_the_session: dict[bytes, l
 
     with pytest.MonkeyPatch.context() as patch:
         search_once(patch)
+        patch_counts(patch, FEW_CURVES)
         for kind in (Auto, ExpressionModel):
             patch.setattr(kind, "fit", once(kind.fit))
         yield

@@ -623,6 +623,7 @@ def test_what_follows_from_the_measured_quantity_can_be_wanted(shell: Shell) -> 
     assert wanted["comm share"] == pytest.approx(beside["comm share"], rel=1e-12)
 
 
+@pytest.mark.usefixtures("all_draws")
 @pytest.mark.parametrize("prefix", ["", "cluster."])
 def test_a_micro_batch_beside_a_larger_batch_is_that_of_a_pass(shell: Shell, prefix: str) -> None:
     rows = "1,8,2,128,6120.5\n2,8,2,128,3150.2\n4,8,2,128,1640\n"

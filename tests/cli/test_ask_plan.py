@@ -103,6 +103,7 @@ def test_tokens_take_as_long_at_every_door(shell: Shell, text: str) -> None:
     assert optimum["total"] / DAY == pytest.approx(days, rel=1e-6)
 
 
+@pytest.mark.usefixtures("all_draws")
 def test_optimize_keeps_a_budget(shell: Shell) -> None:
     search = ("optimize", "two.csv", "--over", "gpus=8:64:8", "--samples", "1.2B")
     answer = reply(shell, *search, "--price", "2/h", "--budget", "3200")

@@ -25,6 +25,7 @@ SEPARABLE = [*FIT, "--model", "generic", "--structure", "separable"]
 FOLDER = {"runs.csv": "framework,gpus,batch,s\n" + "".join(ROWS)}
 
 
+@pytest.mark.usefixtures("all_searches")
 def test_differential_evolution_is_reported(shell: Shell) -> None:
     out = done(shell, *SEPARABLE, "--solver", "de", "--seed", "3", "--verbose")
     # Five constants times eight members.
@@ -41,6 +42,7 @@ def test_differential_evolution_is_reported(shell: Shell) -> None:
     assert all(c["lower"] == -3.0 and c["upper"] == 3.0 for c in member["constants"] if c["kind"] == "level")
 
 
+@pytest.mark.usefixtures("all_searches")
 def test_where_no_search_reached_the_least_cost_a_note_says_so(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     def lost(problem: Problem, rngs: list[object]) -> Optima:
         start = polish(problem, problem.start[None, :])
