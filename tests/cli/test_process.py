@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
-import lzma
 import os
 import re
 import signal
@@ -17,10 +14,7 @@ import numpy as np
 import pytest
 
 from genperf.cli.writing import UNFINISHED, write_whole
-from genperf.errors import TableError
-from genperf.table import content
 from genperf.table.cells import csv_pieces
-from genperf.table.opened import read_text
 
 #: For each signal a process whose fit is sent it while its third group is fitted; their statuses are printed.
 STOPPED = """
@@ -105,18 +99,6 @@ def test_streams_that_are_closed(shell: str, status: int, tmp_path: Path) -> Non
     assert (done.returncode, "Traceback" in done.stderr, "ignored" in done.stderr) == (status, False, False), (
         done.stderr
     )
-
-
-@pytest.mark.parametrize("module", [gzip, bz2, lzma])
-def test_a_compressed_file_is_read_up_to_a_bound(
-    module: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "runs"
-    path.write_bytes(module.compress(b"workers,seconds\n" + b"1,2\n" * 1000))  # type: ignore[attr-defined]
-    assert len(read_text(path)[1]) == 4016
-    monkeypatch.setattr(content, "MAX_FILE_BYTES", 4015)
-    with pytest.raises(TableError, match="holds more than 0 MB when it is decompressed"):
-        read_text(path)
 
 
 def test_texts_are_no_formulas_of_a_spreadsheet() -> None:

@@ -44,13 +44,6 @@ def test_a_turn_within_the_interval_is_a_bound(shell: Shell) -> None:
     assert row["off_lower"] < min(abs(row["lower"] - 2), abs(row["upper"] - 2))
 
 
-def test_an_efficiency_is_shown_with_its_interval(shell: Shell) -> None:
-    rows = rows_of(shell, "times.json", "--at", "workers=1,8", "--show", "efficiency")
-    # (1 + 8)/(8·(1 + 1))
-    assert [r["efficiency"] for r in rows] == pytest.approx([1.0, 9 / 16], rel=0.05)
-    assert rows[1]["efficiency_lower"] <= rows[1]["efficiency"] <= rows[1]["efficiency_upper"]
-
-
 def test_throughput_of_a_measured_time_needs_a_batch(shell: Shell) -> None:
     rows = rows_of(shell, "batches.json", "--at", "workers=4", "--at", "batch=32", "--show", "throughput")
     assert {r["net"] for r in rows} == {"a", "b"}

@@ -111,10 +111,6 @@ def dask_address() -> Iterator[str]:
         yield cluster.scheduler_address
 
 
-def test_two_workers() -> None:
-    assert dump_model(gp.fit(fleet(), "ernest", draws=8, workers=2)) == here("ernest")
-
-
 @pytest.mark.parametrize("model", MODELS)
 def test_dask(dask_address: str, model: str) -> None:
     assert dask_address.startswith("tcp://127.0.0.1:")

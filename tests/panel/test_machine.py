@@ -89,8 +89,7 @@ ALIKE, FEWER = ([2, 2, 2], [1.52, 1.6, 1.66]), ([8, 4, 2], [1.52, 0.8, 0.46])
 )
 def test_a_batch_beside_passes_is_that_of_one(batch: str, steps: tuple[list[int], list[float]]) -> None:
     """The answer is that of micro-batches; beside the samples of a step it may be all that a device does."""
-    passes, seconds = steps
-    runs = pd.DataFrame({"gpus": [8, 16, 32], "mbs": 4, "grad_accum": passes, "step_time_s": seconds})
+    runs = pd.DataFrame({"gpus": [8, 16, 32], "mbs": 4, "grad_accum": steps[0], "step_time_s": steps[1]})
     named = runs.rename(columns={"mbs": batch})
     assert answered(named, gpus=64)["throughput"] == pytest.approx(answered(runs, gpus=64)["throughput"], rel=1e-9)
     of_all = runs.assign(**{batch: 8, "global_batch": 8 * runs["gpus"], "grad_accum": 2}).drop(columns="mbs")
