@@ -69,13 +69,14 @@ def test_one_efficiency_without_the_work_of_a_step(shell: Shell) -> None:
     Path("runs.csv").write_text(f"gpus,nodes,s\n{rows}")
     roles = ["--time", "s", "--extrinsic", "gpus,nodes", "--scaling", "weak"]
     assert shell("fit", "runs.csv", *roles, "-o", "runs.model")[0] == 0
-    shown = reply(shell, "predict", "runs.model", "--at", "gpus=64", "--show", "efficiency")
+    one, shown = reply(shell, "predict", "runs.model", "--at", "gpus=1,64", "--show", "efficiency")["predictions"]
+    assert one["efficiency"] == one["efficiency_lower"] == one["efficiency_upper"] == 1.0
     told, known = (
         reply(shell, "ask", "runs.csv", *roles, *work, "--at", "gpus=64", words=True)
         for work in ((), ("--work", "32*gpus"))
     )
     for name in ("efficiency", "efficiency_lower", "efficiency_upper"):
-        assert told[name] == known[name] == pytest.approx(shown["predictions"][0][name], rel=1e-9)
+        assert told[name] == known[name] == pytest.approx(shown[name], rel=1e-9)
     assert told["pays"] == pytest.approx(known["pays"], rel=1e-9)
     assert told["sentences"]["pays"] == known["sentences"]["pays"]
     assert "throughput" not in told
