@@ -154,7 +154,7 @@ BATCHES = ("global_batch", "batch size (total)", "images per iteration", "batch_
 @pytest.mark.parametrize(
     ("count", "batches"),
     [
-        ("gpus", BATCHES), ("np", BATCHES[:1]), ("executors", BATCHES[3:4]), ("HPUs", BATCHES[1:2]),
+        ("gpus", BATCHES), ("np", BATCHES[3:4]), ("executors", BATCHES[:1]), ("HPUs", BATCHES[1:2]),
         ("# V100", BATCHES[4:5]), ("H100s", BATCHES[5:]), ("Gaudi cards", BATCHES[2:3]),
     ],
 )  # fmt: skip
