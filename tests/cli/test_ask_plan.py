@@ -15,7 +15,7 @@ FOLDER = {"runs.csv": RUNS, "two.csv": TWO}
 
 
 def plan(shell: Shell, *options: str) -> dict[str, float]:
-    return reply(shell, "ask", *options)["plan"]
+    return reply(shell, "ask", *options, words=True)["plan"]
 
 
 def test_the_cheapest_count_keeps_deadline_and_budget_by_their_upper_ends(shell: Shell) -> None:
