@@ -18,7 +18,7 @@ from genperf.prediction.schema import Query, Schema, answered, named_as, query_o
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.scaling import Scaling
 from genperf.table.clean import label
-from genperf.vocabulary.headers import STEP_WORDS, header_of, in_another_unit
+from genperf.vocabulary.headers import STEP_WORDS, TIME_UNITS, header_of, in_another_unit
 from genperf.words.numbers import join_values
 
 if TYPE_CHECKING:
@@ -94,18 +94,17 @@ def _measured_from(schema: Schema, columns: Collection[str]) -> dict[str, str]:
     if others or not name or work is None or not target.is_time or not (rates or schema.of_steps):
         return {}
     header, of_a_step = headers[name], quantities_of(panel, {"work": work, "value": 1.0})
-    size, tokens = (
-        DURATIONS.get(header.unit, 1e-9),
-        of_a_step.node("tokens_per_s") if of_a_step.has("tokens_per_s") else None,
-    )
-    seconds = f"{quote_name(name)}*{size / header.steps}"
+    above, below = TIME_UNITS[header.unit]
+    seconds = f"{quote_name(name)}*{above / below / header.steps}"
     if rates:
+        tokens = of_a_step.node("tokens_per_s") if of_a_step.has("tokens_per_s") else None
         amounts = {"tokens": tokens, **dict.fromkeys(STEP_WORDS, ONE)}
+        # Where the work is in tokens, nothing tells the samples of a step.
         amount = amounts.get(header.counted, None if work == tokens else work)
         of_one = panel.node(header.level) if header.shared else ONE
         if amount is None or of_one is None:
             return {}
-        seconds = f"({render(amount)})*{size}/({quote_name(name)}*({render(of_one)}))"
+        seconds = f"({render(amount)})*{above / below}/({quote_name(name)}*({render(of_one)}))"
     of_target = DURATIONS.get(header_of(target.throughput).unit, 1.0)
     return {name: f"({render(work)})*{of_target}/({seconds})" if target.throughput else seconds}
 
