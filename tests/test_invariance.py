@@ -120,3 +120,14 @@ def test_hash_seed_and_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     variables = {"PYTHONHASHSEED": "1", "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
     subprocess.run(command, env={**os.environ, **variables}, check=True, capture_output=True)
     assert Path("here.json").read_bytes() == Path("there.json").read_bytes()
+
+
+def test_columns_that_the_count_settles_move_no_answer() -> None:
+    """A layout whose data-parallel ways and passes follow from the devices is the series of these."""
+    runs = pd.DataFrame({"gpus": [8, 16, 32, 64], "gbs": 512, "step_s": [8.1, 4.12, 2.14, 1.15]})
+    layout = runs.assign(tp=4, dp=runs["gpus"] // 4, mbs=1, grad_accum=2048 // runs["gpus"])
+    alone, beside = (gp.ask(table, gpus=256).answers[0] for table in (runs, layout))
+    assert [beside.value, beside.lower, beside.upper] == pytest.approx(
+        [alone.value, alone.lower, alone.upper], rel=0.02
+    )
+    assert beside.verdict == alone.verdict

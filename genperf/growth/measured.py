@@ -123,8 +123,10 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
     if axis.factor is None or axis.counts_other:
         return None
     column, varying = axis.factor.name, {f.name for f in table.factors if f.distinct > 1}
-    # What may vary in a series: the scale, counts of its machine, and batches.
-    may_vary = {f.name for f in map(panel.find, _SCALES) if f is not None} | {column}
+    # What may vary in a series: the scale, counts of its machine, batches, and what the scale settles of these.
+    settled = panel.machine.settled({axis.canonical}) if "workers" in panel.machine.columns else ()
+    following = {panel.machine.columns[part].name for part in settled if part in panel.machine.columns}
+    may_vary = {f.name for f in map(panel.find, _SCALES) if f is not None} | {column} | following
     if not (column in varying or single) or not varying <= may_vary:
         return None
     medians, counts = table.medians(), [f for f in map(panel.find, _COUNTS) if f is not None]

@@ -212,12 +212,12 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
         second_node = {} if nodes is None else {STEP: parse(f"{quote_name(nodes)} - 1").node}
         return Basis(schema, several, False, (), {**second_node, **beyond_cores}, unidentified, evidence=evidence)
     factors_of_series = {name for discrepancy in series for name in discrepancy.factors}
-    # A batch that falls as the workers grow is work that no run had: it is counted by itself.
-    scale = schema.panel.axis.factor
+    # A batch that falls as the workers grow is work that no run had: it is counted by itself, and passes are not.
+    scale, passes = schema.panel.axis.factor, schema.panel.find("micro_batches")
     runs = schema.panel.measured
 
     def falls_with_scale(factor: Factor) -> bool:
-        if scale is None or factor.distinct <= 1:
+        if scale is None or factor.distinct <= 1 or factor == passes:
             return False
         return rises_with(-runs[factor.name].astype(float), runs[scale.name])
 
