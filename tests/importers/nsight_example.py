@@ -1,6 +1,6 @@
-"""Write `tests/importers/data/nsight.sqlite`: two processes of three steps, in the tables of Nsight Systems' export.
+"""Write `data/nsight.sqlite`: two processes of three steps, in the tables of Nsight Systems' export.
 
-python experiments/tables/nsight_example.py
+python tests/importers/nsight_example.py
 """
 
 from __future__ import annotations
@@ -71,4 +71,4 @@ def write(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(__file__).parents[2] / "tests" / "importers" / "data" / "nsight.sqlite")
+    write(Path(__file__).parent / "data" / "nsight.sqlite")

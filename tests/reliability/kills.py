@@ -1,4 +1,4 @@
-"""Kill processes that write a model file, and count what is lost: `python experiments/measure/kills.py 200`."""
+"""Kill processes that write a model file, and count what is lost: `python tests/reliability/kills.py 200`."""
 
 import random
 import subprocess
