@@ -101,8 +101,8 @@ KEPT_COLUMNS = 1024
 #: The median of T(fewest workers)/T(most workers), at the same batch, from which on all share one amount of work.
 #: Weak scaling has at most 1, but for noise and caches. Half, double: experiments/results/settings.md.
 LEAST_FALL = 1.5
-#: Seconds above which what elapsed is no time of one step. A guess.
-LONGEST_STEP = 10.0
+#: Seconds above which what elapsed, of which no column counts the steps, is no time of one. A guess.
+LONGEST_UNCOUNTED = 10.0
 MANY_STEPS = frozenset(words_of("headers.of_many_steps"))
 ONE = Number(1.0)
 
@@ -590,7 +590,7 @@ class Panel(Struct, frozen=True, dict=True):
             is_open = not counts_devices and batch is not None and not DEVICE_WORDS.isdisjoint(words_in(batch.name))
             # What elapsed, `total_time_s`, may be of any number of steps, and so much of more than one.
             is_whole = not header_of(target.column).of and not words_in(target.column).isdisjoint(MANY_STEPS)
-            if is_whole and not target.work and np.median([m.value for m in self.medians]) > LONGEST_STEP:
+            if is_whole and not target.work and np.median([m.value for m in self.medians]) > LONGEST_UNCOUNTED:
                 return StepWork(None, work, known="elapsed")
             return StepWork(None if is_open else work, work, known=known, of_one_a_node=is_open)
         if self.scaling is not None and KINDS[self.scaling].shared:
