@@ -318,9 +318,9 @@ class Asked:
         assert self.law is not None
         machine = self.law.machine(self.law.target)
         last = rows[rows.iloc[:, 0].isin([machine["devices"], machine["nodes"], machine["dp"]])].iloc[-1]
-        measured = next(name for name in rows if name.endswith("/s") or "(s)" in name)
+        measured = next(name for name in rows if name.endswith("/s") or "(s)" in name or name == "throughput")
         value = float(last[measured])
-        return Said(None, value) if measured.endswith("/s") else Said(value)
+        return Said(value) if "(s)" in measured else Said(None, value)
 
 
 #: A command of the model → the rows of its reply that have the answer, and the option that names the machine.

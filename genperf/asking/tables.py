@@ -572,7 +572,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         header = self.reading.columns[name].header
         counted = panel.counted_by_throughput or header.counted
         # Of the time of steps that was made from a rate of them, what a batch holds is counted.
-        sample = counted if counted and (target.throughput or counted not in STEP_WORDS) else "samples"
+        sample = counted if counted and (target.throughput or counted not in STEP_WORDS) else target.samples
         if sample == "tokens" and not target.throughput and not target.counted and not work:
             # The work of a step is in samples, of which nothing tells the tokens.
             sample = "samples"

@@ -26,6 +26,7 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.table.cells import source_of_columns
+from genperf.vocabulary.headers import UNNAMED
 from genperf.words.numbers import heading, only_for_times
 
 #: What a formula may read of a prediction, beside the predicted value itself.
@@ -198,7 +199,9 @@ def growth_of(
     formulas = {"work": work.total, "steps": steps, "value": Name(curve.quantity.name)}
     quantities = quantities_of(panel, formulas, price, per)
     columns = {**curve.steps.columns, curve.quantity.name: curve.curve[curve.quantity.name].to_numpy(float)}
-    names = [name for name in ("machines", "work", "throughput", "cost") if quantities.has(name)]
+    # A million of what nothing names has no price.
+    priced = [] if work.unit == UNNAMED else ["cost"]
+    names = [name for name in ("machines", "work", "throughput", *priced) if quantities.has(name)]
     amounts = {name: np.broadcast_to(v, counts.shape) for name, v in quantities.values(names, columns).items()}
     # Where nothing counts what is paid for, what is scaled stands for it.
     amounts.setdefault("machines", counts)

@@ -38,7 +38,7 @@ from genperf.panel.machine import PARTS, SAME, Machine, rises_with
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
 from genperf.vocabulary import section, words_of
-from genperf.vocabulary.headers import DEVICE_WORDS, header_of, relative_unit
+from genperf.vocabulary.headers import DEVICE_WORDS, UNNAMED, header_of, relative_unit
 from genperf.vocabulary.names import (
     ALIASES,
     GENERAL,
@@ -237,9 +237,11 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_
 
     @property
     def samples(self) -> str:
-        """What the throughput counts, in the plural; the unit of a share, and `samples` where nothing tells it."""
+        """What the throughput counts, in the plural; the unit of a share, and `samples` of a rate that tells it not."""
+        header = header_of(self.throughput)
         relative = relative_unit(self.throughput) if is_relative(self.throughput) else ""
-        return self.counted or header_of(self.throughput).counted or relative or "samples"
+        is_unnamed = self.throughput and not header.kind
+        return self.counted or header.counted or relative or (UNNAMED if is_unnamed else "samples")
 
     @property
     def reported(self) -> str:
@@ -303,6 +305,12 @@ class StepWork(Struct, frozen=True):
     def at(self, columns: Mapping[str, AnyArray]) -> Array | None:
         """Return the samples of a step at some configurations; one where all share one amount of work."""
         return None if self.total is None else values_of(self.total, columns)
+
+    def check_sized(self) -> None:
+        """Raise `ModelError` where the size of a job would be in a unit that nothing names."""
+        if self.unit == UNNAMED:
+            hint = "--let images_per_s=COLUMN --throughput images_per_s, with what it counts"
+            raise ModelError("the size of a job needs what the throughput counts: its column names no unit", hint=hint)
 
     @property
     def assumption(self) -> str:
@@ -620,8 +628,9 @@ class Panel(Struct, frozen=True, dict=True):
         time_at_fewest, time_at_most = (np.median(times[counts == end]) for end in (counts.min(), counts.max()))
         return bool(time_at_fewest / time_at_most < LEAST_FALL)
 
-    def work_of_step(self, given: str | None = None, unit: str = "samples") -> StepWork:
-        """Return the work of a step: the formula that a user gives, or else what the table shows."""
+    def work_of_step(self, given: str | None = None, unit: str = "") -> StepWork:
+        """Return the work of a step: the formula that a user gives, or what the table shows, in its unit."""
+        unit = unit or ("samples" if self.target is None else self.target.samples)
         if not given or self.target is None or not self.target.is_time:
             return self.step if self.step.whole else replace(self.step, unit=unit)
         node, names = self.over_columns(given), {*(f.name for f in self.factors), *self.constants}

@@ -58,6 +58,7 @@ from genperf.search.problem import Goal, capacity_constraints, models_of, most_m
 from genperf.search.space import split_columns
 from genperf.validation import Validation, validate
 from genperf.validation.splits import split
+from genperf.vocabulary.headers import UNNAMED
 from genperf.vocabulary.names import column_of
 from genperf.words.answer import first_of_groups
 from genperf.words.growth import price_text
@@ -273,7 +274,7 @@ def _measures(model: PageModel, group: Mapping[str, str], question: Question) ->
         paid = paid_for(panel, question.per, question.price)[1]
     work = None if panel.step.whole else panel.step.total
     formulas: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
-    if work is not None:
+    if work is not None and panel.step.unit != UNNAMED:
         formulas["steps"] = call("divide", Name("samples"), work)
     quantities = quantities_of(panel, {**formulas, "machines": paid})
 

@@ -394,7 +394,8 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
     })  # fmt: skip
     samples = work.at(columns)
     if target.throughput and samples is not None:
-        answer_columns = {rate_unit(work.unit): samples / seconds, "lower": samples / upper, "upper": samples / lower}
+        rate_name = rate_unit(work.unit) or "throughput"
+        answer_columns = {rate_name: samples / seconds, "lower": samples / upper, "upper": samples / lower}
     else:
         answer_columns = {f"{target.name} ({target.unit})": seconds, "lower": lower, "upper": upper}
     frame = frame.assign(**answer_columns)

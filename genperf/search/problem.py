@@ -247,6 +247,8 @@ def _quantities(panel: Panel, space: Space, step: StepWork, job: Job, per_unit: 
                 f"the work of a step is not known: {missing}",
                 hint=f"{panel.work_option}; or --steps FORMULA in place of --samples, of epochs --steps 90",
             )
+        if job.sized:
+            step.check_sized()
         formulas["steps"] = call("divide", 1.0 if job.samples is None else job.samples, work)
         if job.tokens is not None:
             # The tokens of a step are those of a second times its seconds.

@@ -301,7 +301,7 @@ def suggest(
     else:
         query, interval_now, blind = prediction
         expected = interval_now
-    quantity, step = result.schema.target, result.panel.work_of_step(work, result.schema.target.samples)
+    quantity, step = result.schema.target, result.panel.work_of_step(work)
     rated_step = step if work is not None or step.known == "measured" else None
     values = {name: cells[0] for name, cells in query.columns.items()}
     target_columns = {result.panel.meant(str(name)) for name in target}

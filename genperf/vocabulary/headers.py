@@ -227,6 +227,8 @@ def header_of(column: str) -> Header:
 
 #: What a speed-up or an efficiency counts.
 RELATIVE = "units"
+#: What a rate counts whose header is no word of a rate, as SYPD or a score are: it has no unit that could be written.
+UNNAMED = "work units"
 
 
 def relative_unit(column: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from genperf.facts import Choice, Expectation, GrowthCounts, Interval, NextRun, Plan, Planned, Training, Turn
-from genperf.vocabulary.headers import RELATIVE, in_multiples
+from genperf.vocabulary.headers import RELATIVE, UNNAMED, in_multiples
 from genperf.vocabulary.names import counted_by, counts_devices, noun_of
 from genperf.words.limit import term_in_words
 from genperf.words.numbers import (
@@ -70,8 +70,8 @@ def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, fu
         text = f"expect {with_article(growth.sample)} of {plain} at {places}"
         text += f": {speedup} x as fast as on {smallest}" if grows else ""
         return prose(text, efficiency if grows else "", *further)
-    rate = " ".join(texts_in_unit(growth.target.rate, unit=rate_unit(growth.sample)))
-    text = f"expect {rate} at {places}"
+    rate = with_unit(*texts_in_unit(growth.target.rate, unit=rate_unit(growth.sample)))
+    text = f"expect {'a throughput of ' if growth.sample == UNNAMED else ''}{rate} at {places}"
     text += f": {speedup} x that of {smallest}" if grows else ""
     step = f"a step takes {plain}" if growth.of_steps else ""
     return prose(text, "; ".join(filter(None, (efficiency if grows else "", step))), *further)
@@ -208,7 +208,8 @@ def money_text(growth: GrowthCounts, expected: Expectation) -> str:
     if price is None:
         return ""
     if growth.costs is None:
-        return "what it costs needs the work of a step (--work)"
+        needed = "what the throughput counts" if growth.sample == UNNAMED else "the work of a step (--work)"
+        return f"what it costs needs {needed}"
     cost_at_start, cost = growth.costs
     low, high = (three_digits(cost * end / target.value) for end in (expected.value.lower, expected.value.upper))
     note = interval_note(expected.interval, low, high, three_digits(cost))

@@ -10,7 +10,7 @@ import numpy as np
 
 from genperf.facts import Interval
 from genperf.panel.panel import SECONDS, Target
-from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, header_of, in_multiples
+from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, UNNAMED, header_of, in_multiples
 from genperf.vocabulary.names import noun_of
 
 # What is worth a word.
@@ -164,8 +164,8 @@ def with_unit(number: str, unit: str) -> str:
 
 
 def rate_unit(counted: str) -> str:
-    """Return the unit of a throughput of what is counted; that of a speed-up is x."""
-    return "x" if counted == RELATIVE else f"{counted}/s"
+    """Return the unit of a throughput of what is counted; that of a speed-up is x, a rate without a name has none."""
+    return {RELATIVE: "x", UNNAMED: ""}.get(counted, f"{counted}/s")
 
 
 #: A million of so many, in short and in words.

@@ -418,7 +418,19 @@ REFUSED: dict[str, tuple[str, list[str], list[str]]] = {
 )
 def test_what_has_no_unit_is_taken_for_a_throughput_aloud(shell: Shell, title: str, said: str) -> None:
     rows = "".join(f"| {n} | {10 * n**0.2:.3g} |\n" for n in (1, 2, 4, 8))
-    assert said in told(shell, f"## {title}\n\n| nodes | alpha |\n|--|--|\n{rows}", "--full", *at("nodes=16"))
+    out = told(shell, f"## {title}\n\n| nodes | alpha |\n|--|--|\n{rows}", "--full", *at("nodes=16"))
+    assert said in out
+    # Nothing says what it counts: no unit is made up, nor the size and the price of a job.
+    assert "samples" not in out
+
+
+def test_a_job_of_what_nothing_counts_is_refused_at_every_door(shell: Shell) -> None:
+    """A score, or simulated years per day: 100 of them are no job whose hours follow."""
+    Path("runs.csv").write_text("gpus,score\n1,10\n2,19\n4,36\n8,66\n")
+    for command in ("ask", "optimize", "report"):
+        assert "its column names no unit" in refusal(shell, command, "runs.csv", "--samples", "1000")
+    assert "cost" not in reply(shell, "ask", "runs.csv", "--at", "gpus=16", "--price", "2/h")
+    assert "images/s" in done(shell, "ask", "runs.csv", "--let", "images_per_s=score", "--samples", "1000")
 
 
 @pytest.mark.parametrize("case", REFUSED)
