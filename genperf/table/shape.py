@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Objects
 from genperf.errors import counted, listed
-from genperf.table.cells import MOST_NAMES, SEPARATOR, Names, Source, Taken, parts_of, step
+from genperf.table.cells import MOST_NAMES, SEPARATOR, Names, Source, Taken, parts_of, source_of, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in
 from genperf.table.facts import MOST_OF_A_NODE, spelled_in_digits
 from genperf.vocabulary import any_of, words_of
@@ -113,6 +113,9 @@ def melted(source: Source, named: Collection[str]) -> Source:
 
     Where the user named columns, the form changes only if one of them exists only in the other.
     """
+    first_cells = next(iter(source.cells.values()), ()) if len(source) <= MOST_NAMES else ()
+    if any(isinstance(cell, str) and header_of(cell).kind for cell in first_cells):
+        source = _upright(source, named)
     source = _with_models(source, named) if any(map(_OF_A_MODEL.fullmatch, source.columns)) else source
     families = _families(source.columns)
     if not families and not named:
@@ -141,6 +144,21 @@ def melted(source: Source, named: Collection[str]) -> Source:
     values = {family.value: {n: c for c, n in family.columns.items()} for family in families}
     long = _stacked(source, count, counts, values, ", the repeat" if repeated else "")
     return _spread(long, count, families[0].value) if len(families) == 1 and not repeated else long
+
+
+def _upright(source: Source, named: Collection[str]) -> Source:
+    """Return a table whose first column names settings and quantities, one a row, with a column of each."""
+    corner, *others = source.cells
+    names = labels(source.cells[corner]).tolist()
+    measured = [name for name in names if header_of(name).kind]
+    settings = [name for name in names if name not in measured and meant_by(name) is not None]
+    are_names = len({corner, *names}) == len(names) + 1 and 2 * (len(measured) + len(settings)) > len(names)
+    if not (measured and settings and are_names and others[1:]) or (named and not {*names} & {*named}):
+        return source
+    columns = ["name" if corner == "column 1" else corner, *names]
+    rows = [[name, *source.cells[name].tolist()] for name in others]
+    steps = (*source.steps, step(f"{counted(len(names), 'row')} became columns: {listed(names, 4)}"))
+    return replace(source_of(source.name, columns, rows, range(2, len(rows) + 2), "column"), steps=steps)
 
 
 #: `7B`, `Llama-13B`, `time (s) 350M`: what stands before the size of a network, and that.
@@ -601,6 +619,7 @@ def with_factors(source: Source) -> Source:
         # `A100*N1C8` below `GPUs` is a count, also where all rows have it.
         fewest = 1 if meant_by(column) in LEVELS else 2
         are_names = fewest <= len(different) <= MOST_NAMES and not all(map(is_number, different))
+        are_names = are_names and plain_name(column) not in words_of("columns.machine_names")
         names = taken_apart(column, different) if are_names else None
         if names is None:
             continue
@@ -609,8 +628,9 @@ def with_factors(source: Source) -> Source:
         for word in names.columns:
             numbers = [names.values.get(text, {}).get(word, "") for text in texts]
             called = _with_the_word_before(_spelled_out(word, column, names.columns), different)
-            # `2 GPUs` in the column `GPUs` is the number itself.
-            itself = plain_name(called) == plain_name(column) and len(names.columns) == 1 and not names.kind_column
+            # `2 GPUs` and `x2` in the column `GPUs` are the number itself.
+            itself = plain_name(called) == plain_name(column) or (called == "x" and meant_by(column) in LEVELS)
+            itself = itself and len(names.columns) == 1 and not names.kind_column
             is_free = called not in {*source.columns, *made, *new}
             free = column if itself else called if is_free else f"{column} {word}"
             equal = _column_of_same_cells(source, numbers, called)

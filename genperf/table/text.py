@@ -411,10 +411,12 @@ def _at_headers(
     )
     tables: list[tuple[str, list[Record]]] = []
     title, section, gap_above = "", "", True
+    # Of a file with a blank line below each, as Windows makes them of `\r\r\n`, one is no gap.
+    spacing = max(1, min((below - line for (line, _), (below, _) in itertools.pairwise(records)), default=1))
     for place, (line, record) in enumerate(records[start:], start):
         filled, below = [cell for cell in record if cell], rows[place + 1 : place + 4]
         line_below = records[place + 1][0] if below else 0
-        gap_below = line_below > line + 1 + (line + 1 in rules)
+        gap_below = line_below > line + spacing + (line + 1 in rules)
         table = tables[-1][1] if tables else []
         header = table[0][1] if table else []
         # The upper line of a header of two, with names over several columns, may have a rule below it.
@@ -778,6 +780,9 @@ def _names_in(comment: str, count: int, delimiter: str) -> list[str] | None:
         body.split(),
     ):
         plain = [re.split(r"\s{2,}|\t|\s+->", part.strip().strip('"'))[0].strip("# ") or part.strip() for part in parts]
+        if plain and not plain[-1]:
+            # A delimiter at the end of each line.
+            plain[-1] = f"column {len(plain)}"
         occurrences = [plain[:number].count(name) + 1 for number, name in enumerate(plain)]
         names = [name if number == 1 else f"{name} {number}" for name, number in zip(plain, occurrences, strict=True)]
         if len(names) == count and len(set(names)) == count and all(names) and not any(map(_is_number, names)):

@@ -68,6 +68,13 @@ _OF_STEPS = re.compile(rf"([1-9]\d*) ?({'|'.join(sorted(word for word in STEP_WO
 #: `it_s`, `steps_s`: so many a second.
 _STEPS_A_SECOND = re.compile(rf"((?:train_|env_|mean_|avg_)?{any_of('headers.counted_steps')})_s", re.IGNORECASE)
 _PER = re.compile(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
+#: `num.gpus`, `Step.time..ms.`: what R makes of blanks and signs.
+_DOTTED = re.compile(r"[^\W\d_]+(?:\.{1,2}[^\W_]+)+\.*")
+_DOTTED_RATE = re.compile(
+    rf"(?<![^\W_])(?:{'|'.join(sorted({*_COUNTED, *_COUNTED.values(), *STEP_WORDS} - {'s'}))})\.(?:s|sec|second)\b"
+    rf"(?:\.(?:{'|'.join(sorted(DEVICE_WORDS))})\b)?",
+    re.IGNORECASE,
+)
 _SECTION = re.compile(rf"{any_of('headers.section')}[./|](?=[a-z_])", re.IGNORECASE)
 #: Behind a header: what is given of its scatter, `step time (s) ± std`.
 _SCATTER = re.compile(r"(?<=\S)\s*(?:±|\+/-).*")
@@ -290,12 +297,25 @@ def bandwidth_of(column: str, unit: str = "") -> str:
     return text[start + 1 : -1] if last else re.sub(r"[\s_]+", "/", re.split(r"[\s_](?!s$|sec$)", text)[-1])
 
 
+def in_blanks(column: str) -> str:
+    """Return a header in words that R has put together by dots, its unit in brackets; another header as it is.
+
+    >>> in_blanks("Step.time..ms."), in_blanks("images.per.sec"), in_blanks("tok.s.gpu"), in_blanks("config.num_gpus")
+    ('Step time (ms)', 'images per sec', 'tok/s/gpu', 'config.num_gpus')
+    """
+    if _DOTTED.fullmatch(column) is None:
+        return column
+    rated = _DOTTED_RATE.sub(lambda rate: rate[0].replace(".", "/"), column)
+    return re.sub(r"\.\.([\w/]+)\.$", r" (\1)", rated).replace(".", " ").rstrip()
+
+
 def _without_section(column: str) -> str:
     """Return a header without its sections: `config.num_gpus`, `train/perf/step_time`; `train/s` is a rate."""
     text = _SYMBOL.sub("", _BETTER.sub("", _SCATTER.sub("", column[:LONGEST_NAME].strip())))
     while (section := _SECTION.match(text)) and text[section.end() :].lower() not in TIME_WORDS:
         text = text[section.end() :]
-    return text
+    # A path such as `model.layers` has no such sign.
+    return in_blanks(text) if ".." in text or ".per." in text or _DOTTED_RATE.search(text) else text
 
 
 def _parted(text: str) -> tuple[str, str]:

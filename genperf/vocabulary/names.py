@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from genperf.vocabulary import any_of, section, words_of
-from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, bare, header_of
+from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, bare, header_of, in_blanks
 
 #: Names that tables of any program use, those of a transformer, and all: the canonical name first. Families use it.
 GENERAL, TRANSFORMER = section("factors"), section("transformer")
@@ -193,6 +193,7 @@ def _in_other_words(column: str) -> frozenset[str]:
     `Compute nodes in training job` counts nodes, and `nodes in the graph` may not. `Ranks per host` is a worker's name
     per one of a node's.
     """
+    column = in_blanks(column) if "." in column else column
     # `GPUs/node` is `gpus_per_node`, and `NumGPUs` is `num_gpus`.
     inside = r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z]{2})|(?<=[A-Z])(?=[A-Z][a-z]{2})"
     apart = plain_name(re.sub(inside, "_", re.sub(r"(?<=\w)\s*/\s*(?=\w+$)", " per ", column)))
@@ -200,7 +201,7 @@ def _in_other_words(column: str) -> frozenset[str]:
     name = re.sub(rf"(?<![a-z])({batch})(?![a-z])", "batch_size", apart)
     name = re.sub(rf"(?<![a-z]){any_of('headers.per')}_(?:{any_of('headers.device')}|dp)(?![a-z])", "per_worker", name)
     # `Compute nodes in training job`: what is left without words for a run has to be the name of a part of a machine.
-    counted = counted_noun(column)
+    counted = counted_noun(apart)
     noun = "_".join(word for word in counted.split("_") if _OF_A_RUN.fullmatch(word) is None)
     machines = {alias for canonical in (*LEVELS, "threads") for alias in ALIASES[canonical]}
     of_a_run = {noun, f"{noun}s"} & machines if noun != counted else set()
@@ -213,7 +214,7 @@ def _in_other_words(column: str) -> frozenset[str]:
         known = [True]
     of_a_node = {"devices_per_node"} if known and all(known) else set()
     of_devices = _KINDS_OF_DEVICES.fullmatch(counted)
-    if of_devices is not None and (of_devices[1] or counted != plain_name(column)):
+    if of_devices is not None and (of_devices[1] or counted != apart):
         of_a_run = {"gpus"}
     return frozenset({apart, name, *of_a_run, *of_a_node, *_batch_in_other_words(name)}) | _as_a_count(apart)
 
@@ -264,7 +265,7 @@ def noun_of(column: str) -> str:
         return re.sub(of_a_count, "", column, flags=re.IGNORECASE).replace("_", " ")
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", bare(column))
     # `Anzahl GPUs`, `SLURM_NTASKS`, `GPU数量`, `Nodes used in the run`: one word by itself, the last one first.
-    words = re.split(r"[ _-]|(?<=[A-Za-z])(?=[\u3040-\uffff])", plain.lower() if plain.isupper() else plain)
+    words = re.split(r"[ _.-]|(?<=[A-Za-z])(?=[\u3040-\uffff])", plain.lower() if plain.isupper() else plain)
     alone = [re.sub(of_a_count, "", text, flags=re.IGNORECASE) for text in (*reversed(words), plain)]
     for noun in (*alone, *(f"{word}s" for word in alone)):
         if noun.lower().endswith("s") and column_of(canonical, [noun]) is not None and " " not in noun:

@@ -90,6 +90,10 @@ HOSTILE: dict[str, tuple[str, dict[str, list[object]]]] = {
     "names of devices": ("card,s\nV100,1\nA100,2\nP100,3\n", {"card": ["V100", "A100", "P100"]}),
     "sizes of networks": ("net,s\nllama-7b,1\nllama-70b,2\n", {"net": ["llama-7b", "llama-70b"]}),
     "clusters by number": ("where,s\nnode-17,1\nnode-23,2\nnode-51,3\n", {"where": ["node-17", "node-23", "node-51"]}),
+    "numbers of hosts": (
+        "gpus,hostname\n1,node003\n2,node001\n4,node003\n8,node012\n",
+        {"hostname": ["node003", "node001", "node003", "node012"]},
+    ),
     "addresses": ("host,s\n10.0.0.1,1\n10.0.0.2,2\n", {"host": ["10.0.0.1", "10.0.0.2"]}),
     "sizes of pictures": ("picture,s\n224x224,1\n512x512,2\n", {"picture": ["224x224", "512x512"]}),
     "a group without a number": (
