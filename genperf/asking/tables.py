@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_devices, is_efficiency, is_relative, meant_by
+from genperf.words.growth import plan_in_short
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import BLIND, trust_text
 
@@ -437,7 +439,10 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
     # By series its rows, and how many counts it has with the largest of them.
     rows_of = {key: np.array([run_key == key for run_key in keys]) for key in matching}
     counts = np.zeros(count) if reading.scale is None else reading.columns[reading.scale].values
-    size_of = {key: (len(np.unique(counts[of])), np.nanmax(counts[of], initial=0.0)) for key, of in rows_of.items()}
+    # A series that only failed has no count.
+    ended = np.isfinite(reading.columns[reading.quantities[0]].values)
+    runs_of = {key: counts[of & ended] for key, of in rows_of.items()}
+    size_of = {key: (len(np.unique(of_key)), np.nanmax(of_key, initial=0.0)) for key, of_key in runs_of.items()}
     best = max(size_of, key=size_of.__getitem__)
     # The levels of each series by column, those of the best first.
     levels = {key: dict(zip(names, key, strict=True)) for key in (best, *(k for k in matching if k != best))}
@@ -480,7 +485,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         # Of a count that may be zero nothing is known along it: a question about another factor has no curve.
         is_about_sizes = bool(at) and count_is_open and model.panel.axis.factor is None
         facts = None if is_about_sizes else self._facts(name, model, configuration, at)
-        taken = {} if facts is None else facts.taken
+        taken, requested = {} if facts is None else facts.taken, at
         if facts is not None and self.question.plan is not None:
             # The count of a plan is that of the other quantities as well.
             configuration = dict(facts.at)
@@ -493,7 +498,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         one_curve = stack_of(model.members) is None
         answers, notes = self._with_others(others, at, {name: likeliest}, one_curve)
         place = {} if facts is None else dict(facts.at)
-        in_others = [self._in_another_series(name, at, place, levels) for levels in self.series.others]
+        in_others = [self._in_another_series(name, requested, place, levels) for levels in self.series.others]
         beyond = ""
         if one_curve and count_is_open:
             farthest = {reading.scale or "": float(FARTHEST_MULTIPLE * np.nanmax(self._counts))}
@@ -506,7 +511,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             notes=(*(step.text for step in source.steps), *notes, *self._notes(name, model, table)),
             taken={**self.series.taken, **taken},
             beyond=beyond,
-            others=tuple(line for line in in_others if line is not None),
+            others=tuple(line for _, line in sorted(filter(None, in_others), key=itemgetter(0))),
             read_back=_read_back(source, table),
             measured=sentence,
             left_out=tuple(
@@ -518,11 +523,26 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
     def _in_another_series(
         self, name: str, at: dict[str, str], place: dict[str, Any], levels: dict[str, str]
-    ) -> str | None:
-        """Return a line for another series that may be meant, at the same configuration; None without a model."""
+    ) -> tuple[float, str] | None:
+        """Return a line for another series that may be meant, at the same configuration; None without a model.
+
+        That of a plan has its own count and what it costs, which stands before the line: the cheapest comes first.
+        """
         another = replace(self, series=_series(self.reading, {**at, **levels}))
         with suppress(GenperfError):
             model, _ = another.fitted(name)
+            if self.question.plan is not None:
+                legend, question = self.opened.legend, self.question
+                if question.price == paid_by_runs(legend, self.series.levels, question.per):
+                    # Each series has the price of its own runs.
+                    price = paid_by_runs(legend, another.series.levels, question.per)
+                    another = replace(another, question=replace(question, price=price))
+                facts = another._facts(name, *another._question_of(model, at), at)
+                if facts is None or facts.plan is None:
+                    return None
+                is_kept = facts.plan.best is not None and not facts.plan.breaks
+                cost = facts.plan.chosen.cost.value if is_kept else np.inf
+                return cost, f"{join_values(levels)}: {plan_in_short(facts.plan)}"
             factors = {f.name for f in model.schema.factors}
             start = {n: value for n, value in place.items() if n in factors}
             # Without a curve there is no other place than the one that is asked.
@@ -534,7 +554,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             if len({*another._counts.tolist()}) == 1 and count not in another._counts:
                 return None  # one count of it shows nothing of another
             elsewhere = f", at {join_values({scale: count})}" if scale in place and place[scale] != count else ""
-            return f"{join_values(levels)}: {value.ends}{elsewhere}"
+            return 0.0, f"{join_values(levels)}: {value.ends}{elsewhere}"
         return None
 
     def _wanted_of_another(self, name: str, at: dict[str, str]) -> Answer | None:

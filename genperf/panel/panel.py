@@ -505,7 +505,12 @@ class Panel(Struct, frozen=True, dict=True):
     @cached_property
     def columns(self) -> dict[str, Factor]:
         """Name of the field → the column that is this factor: {"workers": `gpus`, "batch": `bs`}."""
-        return _columns(self.factors, tuple(self.mapping.items()))
+        columns, target = _columns(self.factors, tuple(self.mapping.items())), self.target
+        if "samples" in {*columns} - {*self.mapping} and target is not None and not self.of_jobs:
+            # The samples of a data set are no work of a step, nor of a second.
+            of_a_step = target.throughput or header_of(target.column).of == "step"
+            return {name: column for name, column in columns.items() if name != "samples" or not of_a_step}
+        return columns
 
     @cached_property
     def inputs(self) -> dict[str, frozenset[str]]:

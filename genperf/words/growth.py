@@ -335,6 +335,13 @@ def plan_line(planned: Planned) -> str:
     return f"done {limits}" + ("" if cheapest.count == planned.named.count else elsewhere)
 
 
+def plan_in_short(planned: Planned) -> str:
+    """Return the count of a plan with how long it takes and what it costs: `24 gpus, 58.1 d and 42,000 $`."""
+    if planned.best is None and planned.named is None:
+        return "no count is enough"
+    return f"{count_text(planned.chosen.count, planned.name)}, {_choice_text(planned, planned.chosen)}"
+
+
 def _named_text(planned: Planned, choice: Choice, work_text: str) -> str:
     """Return what the work takes on the machine that the question names, and whether that keeps the plan."""
     limits = limits_text(planned.plan)

@@ -11,7 +11,9 @@ PLAIN, SHORT, ALONG = (TEXTS[kind] for kind in ("terms", "short_terms", "terms_a
 #: The labels of terms that stay the same at every scale: with the computation among them, and without.
 SAME_WITH_COMPUTATION = "computation and fixed costs"
 SAME = "fixed costs"
-LABELS = (SAME_WITH_COMPUTATION, SAME)
+#: The same beside the computation, where workers share the work: its costs of a step become fewer as they join.
+SAME_BESIDE = "costs that no further workers shorten"
+LABELS = (SAME_WITH_COMPUTATION, SAME, SAME_BESIDE)
 #: Parts of a sum in a sentence: a reader of one keeps no more in mind.
 MOST_NAMED = 3
 #: How the label of a sum ends.

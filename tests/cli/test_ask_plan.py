@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import Shell, csv_of, done, refusal, reply
+from helpers import Shell, asked, csv_of, done, refusal, reply, told
 
 import genperf as gp
 
@@ -140,3 +140,29 @@ def test_a_card_of_a_plan_that_nothing_keeps_is_of_the_count_that_comes_nearest(
         head, *rows = done(shell, *job, *limit).splitlines()
         assert head.endswith(f" {count} gpus")
         assert [row.split()[-1] for row in rows if row.startswith("whole job")] == [str(count)]
+
+
+#: Each with its price and how many images a device does a second.
+OFFERS = (("a", 4.0, 400), ("b", 3.0, 1), ("c", 1.0, 300), ("d", 2.0, 390))
+
+
+def test_the_plan_of_each_series_stands_beside_the_cheapest_first(shell: Shell) -> None:
+    """Offer c costs least, and the slow b keeps the deadline with no count that is tried."""
+    rows = [(name, n, price, round(rate * n**0.97, 1)) for name, price, rate in OFFERS for n in (8, 16, 32)]
+    text = csv_of("offer,gpus,usd_per_gpu_hour,images/s", rows)
+    out = told(shell, text, "--samples", "100B", "--deadline", "100d", "--full")
+    offers = re.findall(r"  offer=(.): (?:\d+ gpus, [\d.]+ \w+ and ([\d,]+)|no count is enough)", out)
+    assert [name for name, _ in offers] == ["c", "d", "b"]
+    assert int(offers[0][1].replace(",", "")) < int(offers[1][1].replace(",", ""))
+
+
+def test_a_series_that_only_failed_is_not_the_one_that_is_answered(shell: Shell) -> None:
+    rows = [("a", 1, 0.5), ("a", 2, 0.55), ("b", 1, "OOM"), ("b", 2, "OOM"), ("b", 4, "OOM"), ("b", 8, "OOM")]
+    assert "of quant=a" in told(shell, csv_of("quant,gpus,step_s", rows))
+
+
+def test_a_constant_data_set_is_no_work_of_a_step(shell: Shell) -> None:
+    rows = [(8, 50000, 0.63), (16, 50000, 0.68), (32, 50000, 0.71), (64, 50000, 0.73)]
+    without = [(n, seconds) for n, _, seconds in rows]
+    beside, alone = asked(shell, csv_of("gpus,dataset_size,step_s", rows)), asked(shell, csv_of("gpus,step_s", without))
+    assert beside["efficiency"] == pytest.approx(alone["efficiency"])
