@@ -89,6 +89,8 @@ MAX_COLUMNS = 1000
 NAMED_LOG_ODDS = 4.0
 #: Rows of a column that numbers them: fewer are consecutive by chance. A guess.
 LEAST_NUMBERED = 4
+#: How many times as fast runs of the same numbers are, in the median, whose names then tell more than repeats. A guess.
+NAMES_APART = 1.5
 #: Share of empty cells above which a column is of no use. Half, double: experiments/results/settings.md.
 MAX_EMPTY_CELLS = 0.2
 #: Devices of the largest servers that are common: a column of so few, the same on every count of nodes, is of one node.
@@ -526,6 +528,19 @@ def _settle_labels(reading: Reading, requested: set[str]) -> None:
         doubles = column.role == "setting" and np.all(values[1:] >= 2.0 * values[:-1])
         if unknown and numbers_runs and not doubles:
             column.becomes("label", MAY_NAME)
+    texts = [c for c in reading.with_role("label") if c.levels and not c.numeric and not c.is_provenance]
+    named = [c for c in texts if not all(map(COUNTED.match, c.levels))]
+    results = [c for c in reading.with_role("measured") if c.kind]
+    if len(named) == 1 and results:
+        # A run of each device: runs of the same numbers that differ by more than repeats do.
+        numbers = np.array(
+            [c.values for c in reading.with_role("setting") if c.numeric] or [np.ones(len(named[0].texts))]
+        )
+        _, place = np.unique(numbers, axis=1, return_inverse=True)
+        values = np.where(results[0].values > 0.0, results[0].values, np.nan)
+        groups = [of_run for k in np.unique(place) if np.sum(np.isfinite(of_run := values[place.ravel() == k])) > 1]
+        if groups and np.median([np.nanmax(of_run) / np.nanmin(of_run) for of_run in groups]) > NAMES_APART:
+            named[0].becomes("kind", "it tells runs of the same numbers apart")
 
 
 def _settle_consequences(reading: Reading, requested: set[str]) -> None:
