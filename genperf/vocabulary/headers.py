@@ -165,36 +165,6 @@ def header_of(column: str) -> Header:
     (True, 'rate')
     >>> header_of("GPU-hours"), header_of("hours_to_train").of
     (Header(kind='time', unit='h', counted='', shared=True, of='job', level='workers', steps=1), 'job')
-    >>> header_of("remaining_time").kind, header_of("ETA (s)").kind, header_of("elapsed_time").kind
-    ('', '', 'time')
-    >>> header_of("GlobalRate").kind, header_of("learning_rate").kind
-    ('rate', '')
-    >>> header_of("train/tokens_per_second").counted, header_of("metrics.step_time").of
-    ('tokens', 'step')
-    >>> header_of("Tokens/s (M)").counted, header_of("img/s [thousands]").counted, header_of("token_throughput").counted
-    ('M tokens', 'k images', 'tokens')
-    >>> header_of("ktok/s").counted, header_of("Mimg/s").counted, header_of("throughput_ktokens_s").counted
-    ('k tokens', 'M images', 'k tokens')
-    >>> header_of("time for 100 steps (s)").steps, header_of("mean time of 100 iters").steps, header_of("p_ms_p99").unit
-    (100, 1, 'ms')
-    >>> header_of("MPI time (ms) N=10 * tasks").unit, header_of("Phase (s) of all").kind, header_of("% (80 GB)").kind
-    ('ms', 'time', '')
-    >>> header_of("Latency in minutes (lower is better)").unit, header_of("x/device/samples_per_sec").shared
-    ('min', True)
-    >>> header_of("usd_per_gpu_hour").unit, header_of("B tokens/day").unit, header_of("tokens/GPU-second").shared
-    ('h', 'd', True)
-    >>> header_of("hours per 1B tokens").counted, header_of("GPU-hours/M images").shared, header_of("s/kimg").unit
-    ('B tokens', True, 's/k images')
-    >>> header_of("tokens_per_day_B").counted, header_of("tokens_per_s_B").counted, header_of("s/sec").counted
-    ('B tokens', 'tokens', 'samples')
-    >>> header_of("Time1").kind, header_of("run_time2").kind, header_of("T1").kind, header_of("Time (hours) - 7B").unit
-    ('time', 'time', '', 'h')
-    >>> header_of("per GPU img/s").shared, header_of("per-device throughput (img/s)").shared
-    (True, True)
-    >>> header_of("it_s").kind, header_of("train_steps_s").kind, header_of("step_s").kind, header_of("iter_s").kind
-    ('rate', 'rate', 'time', 'time')
-    >>> header_of("tok/s/H100").shared, header_of("tok/s/dev").shared, header_of("step time (ms) ± std").unit
-    (True, True, 'ms')
     """
     text = _without_section(column)
     text = f"{steps[1]}/s" if (steps := _STEPS_A_SECOND.fullmatch(text)) else text

@@ -124,6 +124,37 @@ def test_headers_of_measurements(column: str, header: Header) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "columns"),
+    [
+        ({"kind": ""}, ["remaining_time", "ETA (s)", "T1", "% (80 GB)"]),
+        ({"kind": "time"}, ["elapsed_time", "Time1", "run_time2", "Phase (s) of all", "step_s", "iter_s"]),
+        ({"kind": "rate"}, ["GlobalRate", "it_s", "train_steps_s"]),
+        ({"of": "job"}, ["hours_to_train", "GPU-hours"]),
+        ({"of": "step"}, ["metrics.step_time"]),
+        ({"counted": "tokens"}, ["train/tokens_per_second", "token_throughput", "tokens_per_s_B"]),
+        ({"counted": "k tokens"}, ["ktok/s", "throughput_ktokens_s"]),
+        ({"counted": "M tokens"}, ["Tokens/s (M)"]),
+        ({"counted": "B tokens"}, ["hours per 1B tokens", "tokens_per_day_B"]),
+        ({"counted": "k images"}, ["img/s [thousands]"]),
+        ({"counted": "M images"}, ["Mimg/s"]),
+        ({"counted": "samples"}, ["s/sec"]),
+        ({"steps": 100}, ["time for 100 steps (s)"]),
+        ({"steps": 1}, ["mean time of 100 iters"]),
+        ({"unit": "ms"}, ["p_ms_p99", "MPI time (ms) N=10 * tasks", "step time (ms) ± std"]),
+        ({"unit": "min"}, ["Latency in minutes (lower is better)"]),
+        ({"unit": "h"}, ["usd_per_gpu_hour", "Time (hours) - 7B"]),
+        ({"unit": "d"}, ["B tokens/day"]),
+        ({"unit": "s/k images"}, ["s/kimg"]),
+        ({"shared": True}, ["x/device/samples_per_sec", "tokens/GPU-second", "GPU-hours/M images", "per GPU img/s"]),
+        ({"shared": True}, ["per-device throughput (img/s)", "tok/s/H100", "tok/s/dev", "GPU-hours"]),
+    ],
+)
+def test_what_rarer_headers_say(said: dict[str, object], columns: list[str]) -> None:
+    for column in columns:
+        assert {name: getattr(header_of(column), name) for name in said} == said, column
+
+
+@pytest.mark.parametrize(
     ("column", "plain"),
     [
         ("train/step_time", "step_time"),
