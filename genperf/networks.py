@@ -3,6 +3,7 @@
 import re
 from csv import DictReader
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 from msgspec import Struct, convert
@@ -12,7 +13,9 @@ from genperf.formula.amounts import MULTIPLES
 
 #: A size as names print it: 7B, 124M, 1.5b; total and active parameters, 30B-A3B; what names a mixture of experts.
 _SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)([bmt])(?:-?a(\d+(?:\.\d+)?)b)?(?![a-z0-9])")
-_EXPERTS = re.compile(r"\d+x\d+(\.\d+)?b|moe|experts?(?![a-z])|\d+e(?![a-z0-9])")
+_EXPERTS = re.compile(r"\d+x\d+(\.\d+)?b|moe|experts?(?![a-z])|(?<![\d.])\d+e(?![a-z0-9])")
+
+_SIZED = re.compile(f"{_SIZE.pattern}|{_EXPERTS.pattern}")
 
 
 class TrainedNetwork(Struct, frozen=True):
@@ -49,15 +52,17 @@ def networks() -> dict[str, TrainedNetwork]:
 def network_named(name: str) -> TrainedNetwork:
     """Return the network that a name means: one that is published, or a transformer of the size in the name.
 
-    >>> network_named("Llama 3.1 8B").name, network_named("my-net 30B-A3B").active, network_named("mixtral-8x7b").active
-    ('Llama 3 8B', 3000000000.0, 12900000000.0)
+    >>> network_named("Meta-Llama-3-8B-Instruct").name, network_named("my-net 30B-A3B").active
+    ('Llama 3 8B', 3000000000.0)
     """
     # Small letters with hyphens between the words, also without the owner before a slash.
     plain, alone = (re.sub(r"[\s_/,()]+", "-", of.lower()).strip("-") for of in (name, name.rpartition("/")[2]))
-    networks_by_pattern = networks().items()
-    published = [n for spelled in (plain, alone) for p, n in networks_by_pattern if re.fullmatch(p, spelled)]
-    if published:
-        return published[0]
+    for (pattern, network), text in product(networks().items(), (plain, alone)):
+        named = re.search(rf"(?<![^-])(?:{pattern})(?![^-])", text)
+        rest = text.replace(named[0], "", 1) if named else text
+        # A name that holds its size may stand among other words.
+        if named and (not rest or (_SIZED.search(named[0]) and not _SIZED.search(rest))):
+            return network
     size = _SIZE.search(plain)
     if _EXPERTS.search(plain) and not (size and size[3]):
         what = f"'{name}' is a mixture of experts, and the parameters that a token uses are not known"
@@ -67,4 +72,5 @@ def network_named(name: str) -> TrainedNetwork:
         near = did_you_mean(name, [network.name for network in networks().values()], otherwise=hint)
         raise GenperfError(f"'{name}' is no network whose size is known", hint=near)
     parameters = float(size[1]) * MULTIPLES[size[2].upper()]
-    return TrainedNetwork(name.strip(), parameters, float(size[3]) * 1e9 if size[3] else parameters)
+    called = re.match(rf"(?i).*?{re.escape(size[1])}{size[2]}\S*", name.strip()) or [name.strip()]
+    return TrainedNetwork(called[0], parameters, float(size[3]) * 1e9 if size[3] else parameters)

@@ -232,7 +232,8 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
         # Of a run that prints its operations, or its utilisation, the network need not be known.
         network = TrainedNetwork(name if size else "")
     parameters = size or network.parameters
-    active = network.active * parameters / network.parameters if network.parameters else parameters
+    # The share first: of a dense network it is 1, whatever rounding does.
+    active = parameters * (network.active / network.parameters if network.parameters else 1.0)
     if not SIZE_LOW * parameters <= network.parameters <= SIZE_HIGH * parameters:
         # Of another network than the one of the name, fewer layers, say, the shape is not known.
         network = TrainedNetwork(network.name)

@@ -5,7 +5,7 @@ import pytest
 
 from genperf.asking.one_run import STATED, TrainingRun, Utilisation, run_of_row, utilisation_of
 from genperf.errors import GenperfError
-from genperf.networks import network_named
+from genperf.networks import network_named, networks
 from genperf.panel.words import row_of_words
 
 
@@ -226,8 +226,21 @@ def test_the_kind_of_training_is_no_part_of_the_name(word: str) -> None:
 
 
 def test_a_name_means_a_published_network_or_a_size() -> None:
-    names = ("Llama 3.1 8B", "LLaMA V2 7B", "7B", "mixtral-8x7b", "30B-A3B")
-    assert [network_named(name).active for name in names] == [8.03e9, 6.74e9, 7e9, 12.9e9, 3e9]
+    names = ("Llama 3.1 8B", "LLaMA V2 7B", "7B", "mixtral-8x7b", "30B-A3B", "Mixtral-8x7B-Instruct-v0.1")
+    assert [network_named(name).active for name in names] == [8.03e9, 6.74e9, 7e9, 12.9e9, 3e9, 12.9e9]
+    assert network_named("my-net 561M zero3").name == "my-net 561M"
+    # Another size, or no size beside other words, is another network.
+    for name in ("mistral nemo 12B", "deepseek-r1-distill-llama-8b"):
+        assert not network_named(name).published
+    for name in ("wide-resnet-50-2", "bloom-7b1", "mixtral-8x3b"):
+        with pytest.raises(GenperfError):
+            network_named(name)
+
+
+def test_a_dense_network_is_no_mixture_by_rounding() -> None:
+    for network in networks().values():
+        row = {"gpu": "A100", "model": network.name, "params": network.parameters, "mfu": "20 %"}
+        assert run_of_row(row).network.is_mixture == network.is_mixture, network.name
     assert network_named("ResNet50").sample == "images"
 
 
