@@ -36,13 +36,13 @@ from genperf.panel.panel import ONE, several_nodes
 from genperf.panel.quantities import paid_for, quantities_of
 from genperf.panel.question import SCALE, in_columns
 from genperf.panel.read import Recognised, legend_of
-from genperf.panel.words import RUN_WORDS, meaning_of, number_of, row_of_words
+from genperf.panel.words import RUN_WORDS, meaning_of, number_of, row_of_cells, row_of_words
 from genperf.peaks import Device, device_in, device_of, devices, link_rate, peak_of, precision_in
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_missing
 from genperf.table.opened import understood
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import STEP_WORDS, header_of
+from genperf.vocabulary.headers import STEP_WORDS, canonical_time, header_of
 from genperf.vocabulary.names import COUNTED, LEVELS, canonical_of, plain_name
 from genperf.words.growth import price_text
 from genperf.words.numbers import share_text, texts_in_unit, three_digits
@@ -56,7 +56,8 @@ WIDTH, LABEL, MOST_LINES = 80, 10, 14
 LOW_BUS = 0.6
 _INSIDE = "no peer access (ACS, IOMMU), {}a link that is down"
 _BETWEEN = "sockets in the place of RDMA (NCCL_DEBUG=INFO prints NET/Socket), one of several adapters, no GPUDirect"
-_ABOVE = "more than the link carries: a tree of two nodes (NCCL_ALGO=Ring), several links, or sums in a switch (SHARP)"
+_ABOVE = "more than the link carries: {}sums in a switch (SHARP, NVLS), which move less than the test counts"
+_ABOVE_BETWEEN = "a tree of two nodes (NCCL_ALGO=Ring), several links, or "
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
 #: A setting that is asked for where nothing gives what the rate in tokens reads.
 _LACKING = {"seq=2048": "sequence", "gbs=256": "work"}
@@ -109,18 +110,20 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
     if question.plan is not None:
         hint = "--tokens 1T --at 64 says how long it takes there; or a run of another count, each in quotes"
         raise GenperfError("a deadline, a budget or samples need runs of several counts", hint=hint)
-    training = question.training
-    run = run_of_row(row, training.peak or 0.0)
+    run = run_of_row(row, question.training.peak or 0.0)
+    # Tokens of a row whose time is not known are asked about.
+    training = replace(question.training, tokens=question.training.tokens or run.tokens)
     used = utilisation_of(run, is_planned=training.tokens is not None)
     speed = f"{three_digits(run.rate)} {run.network.sample}/s" if run.rate else ""
     machine = f"{run.devices:g} x {run.device.label or 'device'}"
     title = " · ".join(filter(None, (machine, run.network.name, speed, run.precision)))
     rows = [("", title), ("MFU", used.text), *(("⚠", note) for note in used.notes)]
-    rows += [("among", place_text(used.normal) if used.normal else "")]
+    of_images = "no published run of images is bundled: what is usual is not known" if used.mfu is not None else ""
+    rows += [("among", place_text(used.normal) if used.normal else of_images)]
     rows += [("less by", "; ".join(used.less_by)), ("more by", "; ".join(used.more_by))]
     planned: dict[str, Any] | None = None
     if training.tokens is not None:
-        text, planned = _trained(run, used, at or {}, question)
+        text, planned = _trained(run, used, at or {}, replace(question, training=training))
         rows += [("training", text), ("⚠ blind", planned["reason"]), ("→ next", planned["next"])]
     elif at:
         rows += [("⚠", "--at is of a training: add --tokens 1T, or a run of another count, each in quotes")]
@@ -142,6 +145,7 @@ class TrainingRun(Struct, frozen=True):
     adapters: bool = False  #: Whether only adapters are trained (LoRA), which takes about 4·P operations a token.
     rate: float = 0.0  #: Samples (tokens or images) a second of all devices.
     step_seconds: float = 0.0
+    tokens: float | None = None  #: Of a training whose time is not known.
     #: Usual mistakes in the given rate, or else in what is claimed, and the factor that mends each.
     mistakes: dict[str, float] = field(default_factory=dict)
 
@@ -161,7 +165,9 @@ def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | Ge
 
     Where the row is a run but for its unknown device or network, the error that says so; None of any other table.
     """
-    row = {name: column[0] for name, column in source.cells.items()} if len(source) == 1 else {}
+    row = row_of_cells({name: column[0] for name, column in source.cells.items()}) if len(source) == 1 else {}
+    if "collective" in row and not row.keys().isdisjoint(("busbw", "algbw")):
+        return row
     device = next((str(cell) for name, cell in row.items() if plain_name(name) in RUN_WORDS["device"]), "")
     if not device:
         return None
@@ -178,6 +184,7 @@ def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | Ge
 def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     """Return the run of a row, whose columns are found by their names."""
     cells = {name: cell for name, cell in cells.items() if not is_missing(cell) and str(cell).strip()}
+    cells = _with_rate_of_training(cells)
     for column in [name for name in cells if meaning_of(name) == "sequence"]:
         if (in_thousands := str(cells[column])[-1] in "kK") or canonical_of(column) is None:
             # `4k` tokens are 4096.
@@ -210,11 +217,27 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     nodes = nodes or float(np.ceil(count / (per_node or USUAL_DEVICES)))
     network, sequence = _network(named, numbers), numbers.get("sequence", 0.0)
     run = TrainingRun(device, dense_peak, count, nodes, network, claims, precision, sequence, recomputed, adapters)
+    run = replace(run, tokens=numbers.get("tokens"))
     # Some programs divide by the peak of an A100, whatever the device.
     of_a100 = devices()["a100"].rates["16-bit"] / (dense_peak or 1.0)
     mistakes = {"recomputation is counted in the MFU": 1.0 / RECOMPUTED, "it is of the peak of an A100": of_a100}
     run = replace(run, mistakes=mistakes)
     return _with_rate(run, cells) if network.parameters else run
+
+
+def _with_rate_of_training(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Return cells with a rate in the place of tokens and of the time that they took, or of the hours of one device."""
+    tokens = next((name for name in cells if meaning_of(name) == "tokens" and number_of(cells[name])), None)
+    headers = {name: header_of(f"time ({name})" if canonical_time(name) else name) for name in cells}
+    if tokens is None or any(header.kind == "rate" for header in headers.values()):
+        return dict(cells)
+    for name, header in headers.items():
+        seconds = DURATIONS.get(header.unit, 0.0) * (number_of(cells[name]) or 0.0)
+        if header.kind == "time" and header.of != "step" and seconds:
+            of_one = header.shared or device_in(name) is not None
+            others = {column: cell for column, cell in cells.items() if column not in (name, tokens)}
+            return others | {"tok/s/gpu" if of_one else "tok/s": (number_of(cells[tokens]) or 0.0) / seconds}
+    return dict(cells)
 
 
 def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedNetwork:
@@ -532,8 +555,8 @@ def _why(run: TrainingRun, used: Utilisation, devices: float, nodes: float, is_h
     if run.nodes < 2.0 <= nodes:
         unknown = "what the second costs rests on the hint"
         unknown = unknown if is_hinted else "the interval holds networks of which nothing is known"
-        second = 2.0 if count < devices else nodes
-        return f"no run beyond one node: {unknown}", f"measure {count:g} devices on {second:g} nodes"
+        count = min(2.0 * np.ceil(devices / nodes), devices)
+        return f"no run beyond one node: {unknown}", f"measure {count:g} devices on 2 nodes"
     if devices == run.devices:
         return "one run: how much its repeats differ is that of published ones", "measure it again"
     return "one run: what another count costs is that of published series", f"measure {count:g} devices"
@@ -541,16 +564,27 @@ def _why(run: TrainingRun, used: Utilisation, devices: float, nodes: float, is_h
 
 def _about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
     """Return the answer about a test of a collective, whose devices may not be known."""
-    device, speed = device_of(test["device"]), bandwidth(test.get("busbw", ""))
-    count, nodes, size = (number_of(test.get(name, 0.0)) or 0.0 for name in ("devices", "nodes", "size"))
+    named = {meaning_of(name) or name: cell for name, cell in test.items()}
+    device, collective = device_of(str(named.get("device", ""))), test["collective"]
+    speed, of_algorithm = (bandwidth(test.get(name, "")) for name in ("busbw", "algbw"))
+    sizes = (number_of(named.get(name, 0.0)) or 0.0 for name in (*LEVELS, "devices_per_node", "size"))
+    count, nodes, of_node, size = sizes
+    count = count or nodes * of_node
+    if speed is None and of_algorithm is not None and count:
+        # The factors of nccl-tests, doc/PERFORMANCE.md.
+        times = {"all_reduce": 2.0, "broadcast": 0.0, "sendrecv": 0.0}.get(collective, 1.0)
+        speed = of_algorithm * (times * (count - 1.0) / count or 1.0)
     nodes = nodes or float(np.ceil(count / USUAL_DEVICES))
     spans_nodes = bool(several_nodes(nodes))
     if speed is None:
         raise GenperfError("a test of collectives needs its bus bandwidth", hint="8xh100 all_reduce 470GB/s")
-    published = place_of_test(speed, test["collective"], device.family, spans_nodes)
+    # Inside a node devices of one family may have other links: an H800, an H100 on PCIe.
+    alike = spans_nodes or device.link == devices().get(device.family, device).link
+    published = place_of_test(speed, collective, device.family if alike else "", spans_nodes)
     link = hinted or ("" if spans_nodes else device.link)
     rate = link_rate(link) if link else 0.0
-    of_size = f" at {three_digits(size / 1e9)} GB" if size else ""
+    of_size = f" at {three_digits(size / 1e6)} MB" if size else ""
+    by = f" (algbw {three_digits(of_algorithm / 1e9)})" if of_algorithm is not None else ""
     machine = f"{count:g} {device.label or 'devices'} · {counted(int(nodes), 'node')}"
     machine = machine if count else "devices and nodes not known: no rank is printed"
     compared = "the link is not known: --hint bandwidth=400Gbit/s of a node"
@@ -559,12 +593,12 @@ def _about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
     is_low = speed < LOW_BUS * (rate or (0.0 if published is None else published.median))
     inside = _INSIDE.format("PCIe in the place of NVLink, " if link.startswith("nvlink") else "")
     rows = (
-        ("", f"{test['collective']}{of_size} · {machine}"),
-        ("bus", f"{three_digits(speed / 1e9)} GB/s: {compared}"),
-        ("⚠", _ABOVE if hinted and speed > rate else ""),
+        ("", f"{collective}{of_size} · {machine}"),
+        ("bus", f"{three_digits(speed / 1e9)} GB/s{by}: {compared}"),
+        ("⚠", _ABOVE.format(_ABOVE_BETWEEN if spans_nodes else "") if speed > rate > 0.0 else ""),
         ("among", place_text(published) if published else ""),
         ("less by", (_BETWEEN if spans_nodes else inside) if is_low else ""),
     )
-    numbers = {"collective": test["collective"], "devices": count or None, "nodes": nodes or None, "busbw": speed}
+    numbers = {"collective": collective, "devices": count or None, "nodes": nodes or None, "busbw": speed}
     numbers |= {"link": link, "link_rate": rate or None, "share": speed / rate if rate else None}
     return OneRun(rows, {**numbers, "normal": to_builtins(published)})

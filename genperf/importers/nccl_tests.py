@@ -18,9 +18,9 @@ TIME = "time_s"
 SIGNATURE = r"(?m)^#\s+nThread \d+ nGpus \d+|^(?=.*(?:#|\bredop\b)).*\balgbw\s+busbw\b"
 #: Sizes down to this share of the largest one are on the plateau.
 PLATEAU = 0.25
-#: A rank with its host and its device, and a row of the table.
+#: A rank with its host and its device, and a row of the table, which a launcher may label with its rank: `0: `.
 _RANK = re.compile(r"#\s+Rank\s+\d+.*?\bon\s+(\S+)(?:\s+device\s+\d+\s+\[[^\]]*\]\s*(.*))?")
-_ROW = re.compile(r"\s*(\d+)\s+\d+\s+([a-z]\w*)\s+(\S+)\s+-?\d+\s+(.*)")
+_ROW = re.compile(r"\s*(?:\[?\d+(?:,\d+)?\]?(?:<stdout>)?:)?\s*(\d+)\s+\d+\s+([a-z]\w*)\s+(\S+)\s+-?\d+\s+(.*)")
 
 
 def read(text: str, name: str) -> Imported:

@@ -1,7 +1,7 @@
 """Runs in words, `8xh100 7B 76800tok/s bf16`: what they say, under the headers of a table; machines, `2x8xh100`."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -14,7 +14,7 @@ from genperf.peaks import device_in
 from genperf.table.cells import Source, source_of
 from genperf.table.clean import label
 from genperf.vocabulary import any_of, section
-from genperf.vocabulary.headers import canonical_time, header_of
+from genperf.vocabulary.headers import canonical_time, header_of, relative_unit
 from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, meant_by, plain_name
 
 #: What a column of a run means beside the factors, and what of these and the factors is no number.
@@ -23,15 +23,15 @@ NAMES = ("device", "network", "precision", "recomputation", "adapters", "collect
 #: `8xh100`, `2x8xA100`, `2 nodes of 8 x a100`, `8 NVIDIA H100 PCIe`, `1 x RTX 4090`, `16 TPU v4`; `h100x8`, `h100:8`.
 _MACHINE = re.compile(
     r"(?i)({0}(?:[a-z]|9\d\d[a-z])[\w+-]*?)( ?[x×*:] ?)([1-9]\d*)(?!\S)"
-    r"|(?:([1-9]\d*)(?: ?[x×*] ?| nodes? (?:of |with |[x×*] ?)?))??([1-9]\d*)"
+    r"|(?:([1-9]\d*)(?: ?[x×*] ?| (?:{2}|server)s? (?:of |with |[x×*] ?)?))??([1-9]\d*)"
     r"( ?[x×*] ?| ?(?={0}(?:[a-wyz]\S*\d|{1}\d)))"
     r"({0}(?:[a-z]|[2-5]0[6-9]0|9\d\d[a-z]|{1}\d)[\w+-]*"
     r"(?: (?:sxm\d?|pcie|nvl|ada|hbm\d\w?|\d+ ?gi?b)(?!\w))*)(?=:?(?:\s|$))".format(
-        rf"(?:{any_of('headers.maker')} )*", r"(?<=[a-z]{3} )"
+        rf"(?:{any_of('headers.maker')} )*", r"(?<=[a-z]{3} )", any_of("headers.node")
     )
 )
 #: A slice of TPUs, `v5p-128` or `TPU v6e-256`: its number is of cores, two a chip, or of chips where these have one.
-_SLICE = re.compile(r"(?i)(?:tpu[ -]?)?(v[34]|v5p|v[56]e|v5lite(?:pod)?)-(\d+)(?!\S)")
+_SLICE = re.compile(r"(?i)(?:tpu[ -]?)?(v[34]|v5p|v[56]e|v5lite(?:pod)?)-(\d+)(?=:?(?:\s|$))")
 #: What devices are called behind their name, `8 H100 GPUs`.
 _NOUN = re.compile(rf"(?i)^ {any_of('headers.device')}s?(?![\w=:-]| \d+(?!\S))")
 #: Parts of a question: `batch 64` before no noun, `64 gpus`, or a word; and what stands between them.
@@ -42,7 +42,14 @@ _SETTING = re.compile(
 _NODES_OF = re.compile(r"(?i)(\d+) ?nodes? (?:of|with|[x×*]) ?(\d+)(?: ?[a-z]+)?(?: each)?(?!\S)")
 _JOINING = re.compile(rf"(?i)[,;?]+(?!\d)|(?<!\S){any_of('headers.joining')}(?!\S)")
 _MFU = any_of("one_run.mfu")
+_PRINTED = re.compile(any_of("one_run.printed"))
 _N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_PRECISION = any_of(*map("precisions.{}".format, section("precisions")))
+#: The bandwidth of a test, and what it is called in words and headers, with its unit.
+_BANDWIDTH = rf"{_N} ?(?-i:[kMGT]?(?:bit|[bB]))(?:/s|ps)"
+_ALGORITHM = any_of("one_run.algbw")
+_OF_BUS = re.compile(rf"(?i)({any_of('one_run.algbw', 'one_run.busbw')})(?:\W|_)*(?-i:([kMGT]?(?:bit|[bB])(?:/s|ps)))?")
+_COLLECTIVES = re.compile(f"(?i){any_of(*map('collectives.{}'.format, section('collectives')))}")
 _EACH = r"(?:(?: ?/ ?| per )[a-z]+)*"
 #: `tok/s/H100`, `TFLOP/s per A100 GPU`.
 _EACH_DEVICE = re.compile(rf"(?i)(?: ?/ ?| per )([a-z][\w-]*)(?: {any_of('headers.device')})?")
@@ -54,16 +61,16 @@ _PHRASES = [
     for words, column, cell in (
         (rf"{_MFU}(?: of|:)? ({_N} ?%)", "mfu", r"\1"),
         (rf"({_N} ?%|0?\.\d+(?= ?{_MFU}))(?: ?{_MFU})?", "mfu", r"\1"),
-        (rf"({_N}) ?tflops?{_EACH}", "tflops", r"\1"),
-        (rf"({_N}) ?pflops?{_EACH}", "tflops", r"\1e3"),
-        (rf"({_N} ?(?-i:[kMGT]?(?:bit|[bB]))(?:/s|ps))", "busbw", r"\1"),
-        (rf"({_N} ?(?-i:[BT])) tokens(?! ?/| per)", "tokens", r"\1"),
+        (rf"({_N}) ?t(?:era)?flops?{_EACH}", "tflops", r"\1"),
+        (rf"({_N}) ?p(?:eta)?flops?{_EACH}", "tflops", r"\1e3"),
+        (rf"{_ALGORITHM}[ =:]*({_BANDWIDTH})|({_BANDWIDTH}) ?{_ALGORITHM}", "algbw", r"\1\2"),
+        (rf"({_BANDWIDTH})", "busbw", r"\1"),
+        (rf"(?<!batch )(?<!batch of )({_N} ?(?-i:[MBT])) tokens(?! ?/| per)", "tokens", r"\1"),
         (rf"[x×*] ?({_N}k?) tokens", "seq", r"\1"),
-        (rf"({_N}[kKM]?) (?:\w+[ -])?\w+[ -]hours?", "devicehours", r"\1"),
-        *((rf"({_N}) ?(?:{unit}|{unit[0]}|{unit}s)", f"{unit}s", r"\1") for unit in ("hour", "day")),
+        (rf"({_N}[kKM]?) (?:\w+[ -])?\w+[ -]hours?", "gpu-hours", r"\1"),
         *((words, "collective", name) for name, (words,) in section("collectives").items()),
         *((any_of(f"one_run.{name}"), name, r"\g<0>") for name in ("adapters", "recomputation")),
-        (rf"{any_of(*map('precisions.{}'.format, section('precisions')))}(?:[^a-z0-9_\s]\S*)?", "precision", r"\g<0>"),
+        (rf"\(?({_PRECISION})(?:[^a-z0-9_\s]\S*)?", "precision", r"\1"),
         (rf"({_N}(?:(?-i:[kKMB])|[mb](?![a-z]))?) ?({_UNIT})", r"\2", r"\1"),
         (r"([a-z_][\w./-]*)=(\S*)", r"\1", r"\2"),
         *(
@@ -71,7 +78,7 @@ _PHRASES = [
             for n in (3, 2, 1, 0)
         ),
         # What else a log prints by its name is no rate.
-        (rf"{any_of('one_run.training', 'headers.joining')}|\d+ ?gi?b|[a-z][\w./()]*: ?{_N}\S*|[|:]", "", ""),
+        (rf"{any_of('one_run.training', 'headers.joining')}:?|\d+ ?gi?b|[a-z][\w./()]*: ?{_N}\S*|[|:]", "", ""),
     )
 ]
 #: A number that may be a rate: 76800, 76.8k, 76800/s, the 76 of 76 800; the 3.1 of a network's name is none, nor 124M.
@@ -150,7 +157,6 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     rest = _EACH_DEVICE.sub(lambda each: "/gpu" if device_in(each[1]) else each[0], rest)
     for pattern, column, cell in _PHRASES:
         rest = pattern.sub(partial(_taken, row, column, cell), rest)
-    row |= _rate_of_training(row)
     if bare := next(filter(_BARE.fullmatch, rest.split()), ""):
         what, number = "could be tokens or samples a second, of all devices or of each", bare.removesuffix("/s")
         raise GenperfError(f"'{bare}' {what}", hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
@@ -181,18 +187,22 @@ def _machine_within(text: str) -> tuple[dict[str, Any], str]:
     return {}, text
 
 
-def _rate_of_training(row: dict[str, Any]) -> dict[str, float]:
-    """Return the tokens a second of a training in so many days, or hours of one device, which leave the row."""
-    of_unit = {"days": 86400.0, "hours": 3600.0, "devicehours": 3600.0}
-    seconds = {unit: of_unit[unit] * float(number_of(row.pop(unit)) or 0.0) for unit in of_unit if unit in row}
-    tokens = row.pop("tokens", None)
-    if tokens is None:
-        return {}
-    if not seconds:
-        hint = f"{tokens} tokens in 24 days, or in 184k GPU hours; --tokens {tokens} says how long they take"
-        raise GenperfError(f"{tokens} tokens stand without the time of their training", hint=hint)
-    unit, time = max(seconds.items())
-    return {"tok/s/gpu" if unit == "devicehours" else "tok/s": float(number_of(tokens) or 0.0) / time}
+def row_of_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row whose cells that say more than a number are read as words: `21 days`, `8 x H100`, `95 img/s`."""
+    row, phrases = dict[str, Any](), dict[str, Any]()
+    for name, cell in cells.items():
+        text, meaning = str(cell).strip(), meaning_of(name)
+        if bus := _OF_BUS.match(name):
+            text = f"{bus[1]} {text}{bus[2] or ''}"
+        is_phrase = text[:1].isdigit() and number_of(text) is None and meaning not in (*NAMES[1:], "sequence")
+        is_phrase |= bool(bus or _COLLECTIVES.fullmatch(text))
+        machine, rest = machine_in(text) if is_phrase else ({}, "")
+        if is_phrase and meaning != "device":
+            for pattern, column, template in _PHRASES:
+                rest = pattern.sub(partial(_taken, machine, column, template), rest)
+        phrases |= machine
+        row |= {} if machine else {name: cell}
+    return phrases | row
 
 
 def source_of_words(texts: Sequence[str]) -> Source | None:
@@ -217,6 +227,8 @@ def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) ->
     """
     name, value = re.sub(" ?/ ?| per ", "/", match.expand(column)), match.expand(cell)
     meaning, header, is_set = meaning_of(name), header_of(name), "=" in match[0]
+    if not column or (not match[0][0].isdigit() and _PRINTED.fullmatch(plain_name(name))):
+        return " "
     if is_set and meaning is None and not header.kind:
         settings = [word for spelled in (*ALIASES.values(), *RUN_WORDS.values()) for word in spelled]
         hint = did_you_mean(name, settings, otherwise="such as gbs=256, seq=2048, layers=32, params=7e9, active=12.9B")
@@ -228,19 +240,22 @@ def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) ->
         is_named = bool(header.counted) or meaning in (*COUNTED, "parameters")
     else:
         is_named = bool(header.kind) or meaning not in (None, *NAMES)
-    is_time = canonical_time(name) in ("s", "ms")
+    unit = canonical_time(name)
     # A column of letters is a name, and no template.
-    if is_set or is_named or is_time or column.isalpha():
+    if is_set or is_named or unit or column[:1].isalpha():
         # What is said first is of the run: `159 TFLOPS, 51 % of 312 TFLOPS`.
-        row.setdefault(f"{canonical_time(name)}/step" if is_time else name, value)
+        of_time = f"{unit}/step" if unit in ("s", "ms") else f"job time ({unit})"
+        row.setdefault(of_time if unit else name, value)
         return " "
-    return match[0] if column else " "
+    return match[0]
 
 
 def meaning_of(column: str) -> str | None:
     """Return what a column or a setting of a run means."""
-    meant = next((of for of, words in RUN_WORDS.items() if plain_name(column) in words), canonical_of(column))
-    return meant or ("tflops" if header_of(column).counted.lower().rstrip("s") == "tflop" else None)
+    plain = plain_name(column)
+    meant = next((of for of, words in RUN_WORDS.items() if plain in words), canonical_of(column))
+    operations = "tflops" if relative_unit(column) == "TFLOP" and "peak" not in plain else None
+    return meant or ("mfu" if re.search(r"(?<![a-z])[mh]fu(?![a-z])", plain) else operations)
 
 
 def number_of(cell: Any) -> float | None:

@@ -154,8 +154,9 @@ def share_text(share: float, of: str = "", decimals: int = 0) -> str:
     if share >= LEAST_FACTOR:
         return f"{three_digits(share)} times {of or 'the peak'}"
     text = f"{100.0 * share:.{decimals}f}"
-    # Two digits, where it would be written as zero.
-    return f"{text if float(text) else f'{100.0 * share:.2g}'} %{' of ' if of else ''}{of}"
+    # Two digits, where it would be written as zero, or as one behind a point.
+    is_written = float(text) and (not decimals or share >= 0.01)
+    return f"{text if is_written else f'{100.0 * share:.2g}'} %{' of ' if of else ''}{of}"
 
 
 def with_unit(number: str, unit: str) -> str:

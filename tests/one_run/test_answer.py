@@ -65,6 +65,19 @@ def test_days_and_cost_follow_from_one_run(shell: Shell) -> None:
     assert set(there["normal"]) >= {"of", "value", "percentile", "median", "low", "high", "runs", "sources"}
 
 
+def test_tokens_without_a_time_are_asked_about(shell: Shell) -> None:
+    by_words, by_option = (
+        reply(shell, "ask", "8xh100", "7B", "76800tok/s", *words) for words in (("1T", "tokens"), ("--tokens", "1T"))
+    )
+    assert by_words == by_option
+
+
+def test_networks_of_images_have_no_published_runs(shell: Shell) -> None:
+    assert "no published run of images" in done(shell, "ask", "8xv100", "resnet50", "2900img/s")
+    # 0.36 % is no 0.4 %.
+    assert "MFU       0.36 %" in done(shell, "ask", "4xa100", "llama-7b", "111tok/s", "seq=200")
+
+
 def test_a_hinted_link_narrows_the_interval(shell: Shell) -> None:
     words = ("ask", "8xh100", "7B", "76800tok/s", "gbs=1024", "seq=2048", "--tokens", "1T", "--at", "16", "--json")
     open_, hinted = (
@@ -171,6 +184,9 @@ def test_what_to_run_next_depends_on_the_count_and_a_count_without_tokens_is_not
     for count, told in (("8", "it again"), ("4", "4 devices"), ("16", "16 devices on 2 nodes")):
         answer = about(row_in("8xh100 7B 76800tok/s"), {"count": count}, TRILLION)
         assert answer.numbers["training"]["next"] == f"measure {told}"
+    # One device is no node: the second one is of eight as well.
+    answer = about(row_in("1xh100 7B 9600tok/s"), {"count": "64"}, TRILLION)
+    assert answer.numbers["training"]["next"] == "measure 16 devices on 2 nodes"
 
 
 def test_what_explains_too_little_is_not_named_and_small_products_come_first() -> None:

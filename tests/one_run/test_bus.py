@@ -23,7 +23,9 @@ ROWS = """   1048576      262144     float   sum    -1    620.1    1.69    {0}  
 """
 PRINTED = ROWS.format("2.54", "3.80")
 UNRANKED = "".join(line for line in HEAD.splitlines(keepends=True) if "Rank" not in line) + PRINTED
+LABELLED = "".join(f"[1,0]<stdout>:{line}" for line in (HEAD + PRINTED).splitlines(keepends=True))
 FOLDER = {"all_reduce.txt": HEAD + PRINTED, "unranked.txt": UNRANKED, "no_row.txt": HEAD}
+FOLDER["labelled.txt"] = LABELLED
 
 
 def test_a_file_of_nccl_tests_is_compared_with_its_link(shell: Shell) -> None:
@@ -52,6 +54,11 @@ def test_a_file_of_nccl_tests_is_compared_with_its_link(shell: Shell) -> None:
         ("8xh100 all_reduce 40GB/s 2 nodes", "may be 8 devices or 16"),
         ("8xh100 all_reduce", "needs its bus bandwidth"),
         ("1xa100 all_reduce 10GB/s", "a collective of one A100 uses no link"),
+        # 2 · 7/8 of what the algorithm moves, and 7/8.
+        ("8xh100 all_reduce algbw 250GB/s", "bus       438 GB/s (algbw 250): 97 % of nvlink-4"),
+        ("8xh100 all_gather 400GB/s algbw", "bus       350 GB/s (algbw 400): 78 % of nvlink-4"),
+        ("8xh800 ncclAllReduce busbw 215GB/s", "108 % of nvlink-a800"),
+        ("labelled.txt", "bus       3.8 GB/s"),
         ("8xfoo all_reduce 40GB/s", "8 foo · 1 node"),
         ("unranked.txt", "devices and nodes not known"),
         ("no_row.txt", "the test of nccl-tests printed no row"),
@@ -60,8 +67,11 @@ def test_a_file_of_nccl_tests_is_compared_with_its_link(shell: Shell) -> None:
 def test_a_test_is_compared_with_its_link_or_says_what_is_missing(shell: Shell, words: str, said: str) -> None:
     _, *printed = shell("ask", *words.split())
     assert said in "".join(printed)
-    # A link that is used well needs no explanation.
-    assert not (said.startswith(("104 %", "80 %")) and any(text in printed[0] for text in ("less by", "more than")))
+    # A link that is used well needs no explanation, and more than it carries needs one.
+    assert not (said.startswith(("104 %", "80 %")) and "less by" in printed[0])
+    assert ("sums in a switch" in printed[0]) == said.startswith(("104 %", "108 %", "⚠         more than"))
+    # An H800 has another link than the published H100.
+    assert not (said.startswith("108 %") and "among" in printed[0])
 
 
 def test_a_test_is_the_hint_of_a_training(shell: Shell) -> None:
@@ -88,6 +98,20 @@ def test_a_test_is_the_hint_of_a_training(shell: Shell) -> None:
 def test_a_test_without_a_name_is_known_by_its_factor(shell: Shell, rows: tuple[str, str], called: str) -> None:
     Path("nccl.txt").write_text(HEAD + ROWS.format(*rows))
     assert reply(shell, "ask", "nccl.txt")["collective"] == called
+
+
+@pytest.mark.parametrize("busbw", ["busbw_GBps,166", "busbw (GB/s),166", "bus_bw,1328Gbps", "algbw (GB/s),88.533"])
+def test_a_table_of_one_test_answers_as_its_words(shell: Shell, busbw: str) -> None:
+    name, value = busbw.split(",")
+    Path("test.csv").write_text(f"gpu,nodes,gpus_per_node,test,{name}\nH100,2,8,all_reduce_perf,{value}\n")
+    by_table, by_words = (
+        reply(shell, "ask", *words) for words in (["test.csv"], ["2x8xh100", "all_reduce", "166GB/s"])
+    )
+    assert by_table.pop("sentences") != ""
+    assert by_words.pop("sentences") != ""
+    assert by_table.pop("busbw") == pytest.approx(by_words.pop("busbw"), rel=1e-5)
+    assert by_table["nodes"] == by_words["nodes"] == 2.0
+    assert by_table["devices"] == by_words["devices"] == 16.0
 
 
 def test_python_answers_as_well(shell: Shell) -> None:

@@ -6,7 +6,7 @@ import pytest
 from genperf.asking.one_run import STATED, TrainingRun, Utilisation, run_of_row, utilisation_of
 from genperf.errors import GenperfError
 from genperf.networks import network_named, networks
-from genperf.panel.words import row_of_words
+from genperf.panel.words import row_of_cells, row_of_words
 
 
 def run_in(text: str) -> TrainingRun:
@@ -91,6 +91,18 @@ def used(text: str) -> Utilisation:
         ("8xh100 7B 37.5 samples/s context 2k", 0.4075),
         ("meta-llama/Llama-3.1-8B on 8xh100 9600 tok/s/GPU", 0.4675),
         ("910B3 x8 7B 3900 tokens/s/npu", 0.4356),
+        # A slice before a colon, a precision in brackets, tera, minutes; a log's other numbers and a suffix of a name.
+        ("On v5p-16: 7B, 30% MFU", 0.3),
+        ("8xh100 (fp8): 7B 791.5 TFLOP/s/GPU", 0.4),
+        ("1 V100 1.2B 39 TeraFLOPs", 0.312),
+        ("8xh100 7B 4.608B tokens in 1000 minutes", 0.4075),
+        (
+            "8xh100 gpt2 124M step 61/74 | loss 3.2 (+nanz)| norm 1.48 | lr 3.00e-04 | -100.0% bf16 MFU | 91886 tok/s",
+            0.0087,
+        ),
+        ("4xA100 PCIe resnet50 Speed: 11328.82 samples/sec accuracy=0.001103", 0.2227),
+        ("8xa100 bert-base-uncased 7000 samples/s seq 128", 0.242),
+        ("3 servers, 8x h100 7B 230400tok/s", 0.4075),
     ],
 )
 def test_a_run_in_words_has_its_utilisation(words: str, value: float) -> None:
@@ -152,6 +164,22 @@ def test_a_row_is_read_by_its_headers() -> None:
 
 
 @pytest.mark.parametrize(
+    ("header", "cells", "value"),
+    [
+        ("gpus,gpu,model,tokens,days", "512,A100-80GB,15.5B,1T,24", 0.2808),
+        ("model,gpu,tokens,gpu_hours", "llama2-7b,A100,2T,184.32k", 0.3907),
+        ("Architecture,GPUs,Training time,Training data", "3B parameters,384 H100-80G,24 days,11T tokens", 0.2513),
+        ("hardware,model,Throughput", "8x H100,7B,76.8k tokens/sec", 0.4075),
+        ("gpu,model,MFU (%)", "H100,7B,40.75", 0.4075),
+        ("gpu,params,teraflops,peak teraflops", "V100,1.2B,39,125", 0.312),
+    ],
+)
+def test_cells_that_are_words_are_read_as_these(header: str, cells: str, value: float) -> None:
+    row = row_of_cells(dict(zip(header.split(","), cells.split(","), strict=True)))
+    assert utilisation_of(run_of_row(row)).mfu == pytest.approx(value, abs=2e-4)
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         ("8xh100 7B 76800tok/s/gpu", "1. the rate is of all devices, and not of each (then 41 %)"),
@@ -171,7 +199,6 @@ def test_a_row_is_read_by_its_headers() -> None:
             "8xh100 resnet50 120000img/s/gpu",
             "1. the rate is of all devices, and not of each (then 37 %); 2. another precision or device",
         ),
-        ("8xh100 7B 76800tok/s 1T tokens", "--tokens 1T says how long they take"),
         ("1xh100 gpt2-124m 104%", "1. it is of the peak of an A100 (then 33 %)"),
         # 300 % is no 3 %.
         ("8xh100 7B 300%", "an MFU cannot be 300 % of the peak of 8 x H100"),
