@@ -61,6 +61,8 @@ _ABOVE_BETWEEN = "a tree of two nodes (NCCL_ALGO=Ring), several links, or "
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
 #: A setting that is asked for where nothing gives what the rate in tokens reads.
 _LACKING = {"seq=2048": "sequence", "gbs=256": "work"}
+#: Devices up to which a deadline is looked for: a large cluster.
+MOST_DEVICES = 65536.0
 #: How near a stated figure must be to one by a convention to be by it: 3 % hold the rounding of what is printed.
 SAME = 0.03
 #: Parameters of a network over the size in its name: 7B is 6.5 to 7.6 billion (`networks.csv`).
@@ -107,9 +109,9 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
     question = question or Question()
     if "collective" in row:
         return _about_test(row, question.hints.get(BANDWIDTH, ""))
-    if question.plan is not None:
-        hint = "--tokens 1T --at 64 says how long it takes there; or a run of another count, each in quotes"
-        raise GenperfError("a deadline, a budget or samples need runs of several counts", hint=hint)
+    if (plan := question.plan) is not None and (not plan.of_tokens or plan.budget is not None):
+        hint = "--tokens 1T --deadline 30d says how many devices it takes; or a run of another count, each in quotes"
+        raise GenperfError("a budget, samples or the deadline of a job need runs of several counts", hint=hint)
     run = run_of_row(row, question.training.peak or 0.0)
     # Tokens of a row whose time is not known are asked about.
     training = replace(question.training, tokens=question.training.tokens or run.tokens)
@@ -123,8 +125,18 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
     rows += [("less by", "; ".join(used.less_by)), ("more by", "; ".join(used.more_by))]
     planned: dict[str, Any] | None = None
     if training.tokens is not None:
-        text, planned = _trained(run, used, at or {}, replace(question, training=training))
-        rows += [("training", text), ("⚠ blind", planned["reason"]), ("→ next", planned["next"])]
+        counts = [run.devices * 2.0**power for power in range(-17, 18)]
+        whole_counts = [{SCALE: f"{count:g}"} for count in counts if count.is_integer() and count <= MOST_DEVICES]
+        machines = whole_counts if plan is not None and not at else [at or {}]
+        answers = [_trained(run, used, tried, replace(question, training=training)) for tried in machines]
+        limit = np.inf if plan is None or plan.deadline is None else plan.deadline / DURATIONS["d"]
+        # The fewest devices of which it is expected, and from how many on the upper end keeps it.
+        expected, surely = ([of for of in answers if of[1][end] <= limit] for end in ("days", "days_upper"))
+        text, planned = (expected or answers[-1:])[0]
+        by_upper_end = f"from {surely[0][1]['devices']:g} devices on" if surely else "at no count that was tried"
+        kept = f"kept as expected; by the upper end {by_upper_end}" if expected else "not kept"
+        rows += [("training", text), ("deadline", kept if plan else "")]
+        rows += [("⚠ blind", planned["reason"]), ("→ next", planned["next"])]
     elif at:
         rows += [("⚠", "--at is of a training: add --tokens 1T, or a run of another count, each in quotes")]
     return OneRun(tuple(rows), {**to_builtins(used), "training": planned})

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from helpers import Shell, done, refusal, reply
@@ -65,6 +66,26 @@ def test_days_and_cost_follow_from_one_run(shell: Shell) -> None:
     assert set(there["normal"]) >= {"of", "value", "percentile", "median", "low", "high", "runs", "sources"}
 
 
+def test_a_deadline_asks_for_the_devices() -> None:
+    def within(run: str, deadline: str, **at: Any) -> tuple[dict[str, Any], str]:
+        answer = gp.ask(run, tokens="1T", deadline=deadline, **at)
+        return answer.to_dict()["training"], " ".join(str(answer).split())
+
+    # Before any run: half the devices take twice as long, and the upper end is that of published ones.
+    training, card = within("8xh100 7B", "30d")
+    assert training["days"] <= 30.0 < 2.0 * training["days"]
+    devices = training["devices"] * 2.0 ** np.ceil(np.log2(training["days_upper"] / 30.0))
+    assert f"kept as expected; by the upper end from {devices:g} devices on" in card
+    # A count that is named stays.
+    training, card = within("8xh100 7B 76800tok/s", "30d", at={"devices": 8})
+    assert (training["devices"], "deadline not kept" in card) == (8.0, True)
+    assert "kept as expected; by the upper end at no count" in within("8xh100 7B 40%", "160d", at={"devices": 8})[1]
+    assert (
+        "kept as expected; by the upper end from 8 devices on" in within("8xh100 7B 40%", "400d", at={"devices": 8})[1]
+    )
+    assert "deadline not kept" in within("8xh100 7B 76800tok/s", "60")[1]
+
+
 def test_tokens_without_a_time_are_asked_about(shell: Shell) -> None:
     by_words, by_option = (
         reply(shell, "ask", "8xh100", "7B", "76800tok/s", *words) for words in (("1T", "tokens"), ("--tokens", "1T"))
@@ -103,7 +124,7 @@ def test_before_any_run_the_published_range_answers(shell: Shell) -> None:
         ("8xh100 7B 76800tok/s --tokens 1T --at 64xb200", "--at names another device"),
         ("8xh100 7B 76800tok/s --tokens 1T --at batch=3", "no count of devices or nodes"),
         ("8xh100 7B 76800tok/s --tokens 1T --at 64 --hint bandwidth=HDR", "needs the time of a step"),
-        ("8xh100 7B 76800tok/s --tokens 1T --deadline 10d", "need runs of several counts"),
+        ("8xh100 7B 76800tok/s --tokens 1T --budget 10k --price 2/h", "need runs of several counts"),
         ("8xh100 7B 76800tok/s --deadline 10d", "need runs of several counts"),
         ("8xh100 76800tok/s", "the network of the run is missing"),
         ("8xfoo 7B 76800tok/s --peak 100T", "the peak of 8 x foo"),

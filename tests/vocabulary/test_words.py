@@ -124,6 +124,19 @@ def test_headers_of_measurements(column: str, header: Header) -> None:
 
 
 @pytest.mark.parametrize(
+    ("canonical", "columns"),
+    [
+        ("nodes", {"Compute nodes in training job": True, "nodes in the graph": False}),
+        ("batch", {"bs_per_gpu": True}),
+        ("global_batch", {"globalBatchSize": True, "Batch size (tokens)": True, "Tokens/step": True}),
+        ("global_batch", {"tokens_per_gpu": False, "micro_batch_tokens": False}),
+    ],
+)
+def test_a_factor_is_found_in_other_words(canonical: str, columns: dict[str, bool]) -> None:
+    assert {column: column_of(canonical, [column]) == column for column in columns} == columns
+
+
+@pytest.mark.parametrize(
     ("said", "columns"),
     [
         ({"kind": ""}, ["remaining_time", "ETA (s)", "T1", "% (80 GB)"]),
