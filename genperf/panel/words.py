@@ -47,13 +47,24 @@ _N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _PRECISION = any_of(*map("precisions.{}".format, section("precisions")))
 #: The bandwidth of a test, and what it is called in words and headers, with its unit.
 _BANDWIDTH = rf"{_N} ?(?-i:[kMGT]?(?:bit|[bB]))(?:/s|ps)"
-_ALGORITHM = any_of("one_run.algbw")
-_OF_BUS = re.compile(rf"(?i)({any_of('one_run.algbw', 'one_run.busbw')})(?:\W|_)*(?-i:([kMGT]?(?:bit|[bB])(?:/s|ps)))?")
+_OF_A_TEST = any_of("one_run.bandwidth")
+_OF_BUS = re.compile(rf"(?i){_OF_A_TEST}(?:\W|_)*(?-i:([kMGT]?(?:bit|[bB])(?:/s|ps)))?")
 _COLLECTIVES = re.compile(f"(?i){any_of(*map('collectives.{}'.format, section('collectives')))}")
 _EACH = r"(?:(?: ?/ ?| per )[a-z]+)*"
 #: `tok/s/H100`, `TFLOP/s per A100 GPU`.
 _EACH_DEVICE = re.compile(rf"(?i)(?: ?/ ?| per )([a-z][\w-]*)(?: {any_of('headers.device')})?")
 _UNIT = rf"[a-z][\w.-]*{_EACH}"
+#: What is read as if it were written otherwise: `~2 trillion` as 2T, `(51% of peak)` without its brackets, what a
+#: trainer prints, `{'loss': 2.1}`, without its quotes, of `iteration: 10 / 100` the first number, a DGX as its devices.
+_SPELLINGS = [
+    (r"(?<=\d) ?trillion", "T"),
+    (r"(?<=\d) ?billion", "B"),
+    (r"(?<=\d) ?million", "M"),
+    (r"[~≈{}'\"]|\((?!\d[\d.]*%\))(?=\d)([^()]*)\)", r"\1"),
+    (r"(?<!\S)(\d+) ?/ ?\d+(?!\S)", r"\1"),
+    (r"(?<!\S)(\d+) ?[x×]? ?[dh]gx[ -](?=[abhv]\d)", r"\1x8x"),
+    (r"(?<!\S)[dh]gx[ -](?=[abhv]\d)", "1x8x"),
+]
 #: What words say of a run, each with its column and its cell, in the order in which they are looked for. `1700ms` are
 #: no million seconds, `2Mtok` two million tokens; of `global batch size of 64` the most words that have a meaning.
 _PHRASES = [
@@ -63,7 +74,7 @@ _PHRASES = [
         (rf"({_N} ?%|0?\.\d+(?= ?{_MFU}))(?: ?{_MFU})?", "mfu", r"\1"),
         (rf"({_N}) ?t(?:era)?flops?{_EACH}", "tflops", r"\1"),
         (rf"({_N}) ?p(?:eta)?flops?{_EACH}", "tflops", r"\1e3"),
-        (rf"{_ALGORITHM}[ =:]*({_BANDWIDTH})|({_BANDWIDTH}) ?{_ALGORITHM}", "algbw", r"\1\2"),
+        (rf"{_OF_A_TEST}[ =:]*({_BANDWIDTH})|({_BANDWIDTH}) ?{_OF_A_TEST}", r"\1\4bw", r"\2\3"),
         (rf"({_BANDWIDTH})", "busbw", r"\1"),
         (rf"(?<!batch )(?<!batch of )({_N} ?(?-i:[MBT])) tokens(?! ?/| per)", "tokens", r"\1"),
         (rf"[x×*] ?({_N}k?) tokens", "seq", r"\1"),
@@ -74,7 +85,7 @@ _PHRASES = [
         (rf"({_N}(?:(?-i:[kKMB])|[mb](?![a-z]))?) ?({_UNIT})", r"\2", r"\1"),
         (r"([a-z_][\w./-]*)=(\S*)", r"\1", r"\2"),
         *(
-            (rf"((?:[a-z_]\w* ){{{n}}}[a-z_][\w/]*(?: ?\([a-z/]+\))?)(?::| of)? ({_N}[kMB]?)", r"\1", r"\2")
+            (rf"((?:[a-z_]\w* ){{{n}}}[a-z_][\w/]*(?: ?\([a-z/]+\))?)(?:(?::| of)? |:)({_N}[kMB]?)", r"\1", r"\2")
             for n in (3, 2, 1, 0)
         ),
         # What else a log prints by its name is no rate.
@@ -144,9 +155,9 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     number, a collective of one device, and nodes times so few devices that these may be those of all nodes.
     """
     text = " ".join(re.sub(r",(?!\S)", " ", " ".join(words)).split())
-    # `~2 trillion` is 2T, and `(51% of peak)` words as others are.
-    text = re.sub(r"(?i)(?<=\d) ?([mbt])r?illion", lambda number: number[1].upper(), text)
-    text = re.sub(r"[~≈]|\((?!\d[\d.]*%\))(?=\d)([^()]*)\)", r"\1", text)
+    for otherwise, spelled in _SPELLINGS:
+        text = re.sub(f"(?i){otherwise}", spelled, text)
+    text = re.sub(r"(?i)(?<!\S)(\d+) ?weeks?(?!\w)", lambda weeks: f"{7 * int(weeks[1])} days", text)
     row, rest = machine_in(text)
     if not row:
         row, rest = _machine_within(text)
@@ -193,7 +204,7 @@ def row_of_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
     for name, cell in cells.items():
         text, meaning = str(cell).strip(), meaning_of(name)
         if bus := _OF_BUS.match(name):
-            text = f"{bus[1]} {text}{bus[2] or ''}"
+            text = f"{bus[1]}bw {text}{bus[2] or ''}"
         is_phrase = text[:1].isdigit() and number_of(text) is None and meaning not in (*NAMES[1:], "sequence")
         is_phrase |= bool(bus or _COLLECTIVES.fullmatch(text))
         machine, rest = machine_in(text) if is_phrase else ({}, "")
@@ -242,7 +253,7 @@ def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) ->
         is_named = bool(header.kind) or meaning not in (None, *NAMES)
     unit = canonical_time(name)
     # A column of letters is a name, and no template.
-    if is_set or is_named or unit or column[:1].isalpha():
+    if is_set or is_named or unit or column[-1].isalpha():
         # What is said first is of the run: `159 TFLOPS, 51 % of 312 TFLOPS`.
         of_time = f"{unit}/step" if unit in ("s", "ms") else f"job time ({unit})"
         row.setdefault(of_time if unit else name, value)

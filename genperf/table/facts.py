@@ -385,18 +385,6 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     [('Speed', 326.36, 'samples/sec'), ('accuracy', 0.76, '')]
     >>> list(facts_of("{'loss': 3.2, 'tokens_per_second': 17975}")), list(facts_of("Time  0.26 ( 0.31)"))
     ([('loss', 3.2, ''), ('tokens_per_second', 17975.0, '')], [('Time', 0.26, '')])
-    >>> list(facts_of("INFO step 10 loss 3.2 step_time 0.42 s")), list(facts_of("global_step: 10 img_per_sec: 513"))
-    ([('step', 10.0, ''), ('step_time', 0.42, 's')], [('global_step', 10.0, ''), ('img_per_sec', 513.0, '')])
-    >>> list(facts_of("Loop time of 61.5 on 4 procs for 100 steps")), list(facts_of("3.12 seconds time elapsed"))
-    ([('Loop time', 61.5, ''), ('procs', 4.0, '')], [('time elapsed', 3.12, 's')])
-    >>> list(facts_of("Epoch 1/3 - 102.4s - loss: 2.1")), list(facts_of("step 10 took 95 ms"))
-    ([('Epoch time', 102.4, 's'), ('loss', 2.1, '')], [('step time', 95.0, 'ms'), ('step', 10.0, '')])
-    >>> list(facts_of("Run 1: 8 workers -> epoch took 12m31s")), list(facts_of("all steps took 12 s"))
-    ([('epoch time', 751.0, ''), ('workers', 8.0, '')], [('took', 12.0, 's')])
-    >>> list(facts_of("time (ms) | forward: 43.4 | backward: 90.7")), list(facts_of("22.39 ms per sample on 16 procs"))
-    ([('forward', 43.4, 'ms'), ('backward', 90.7, 'ms')], [('ms per sample', 22.39, ''), ('procs', 16.0, '')])
-    >>> list(facts_of("two node with 2 GPUs each: 220 img/s a node = 440 img/s")), list(facts_of("max_mem: 3961M"))
-    ([('img/s', 440.0, ''), ('nodes', 2.0, ''), ('GPUs', 4.0, '')], [('max_mem', 3961.0, 'MB')])
     """
     line = line[:LONGEST_LINE]
     if " / s" in line:

@@ -161,8 +161,6 @@ def header_of(column: str) -> Header:
     Header(kind='rate', unit='s', counted='tokens', shared=True, of='', level='workers', steps=1)
     >>> header_of("throughput (images/s)").counted, header_of("peak memory (GB)").unit, header_of("layers").kind
     ('images', 'GB', '')
-    >>> header_of("Speed-up") == header_of("Speedup, S"), header_of("speed (img/s)").kind
-    (True, 'rate')
     >>> header_of("GPU-hours"), header_of("hours_to_train").of
     (Header(kind='time', unit='h', counted='', shared=True, of='job', level='workers', steps=1), 'job')
     """

@@ -103,6 +103,13 @@ def used(text: str) -> Utilisation:
         ("4xA100 PCIe resnet50 Speed: 11328.82 samples/sec accuracy=0.001103", 0.2227),
         ("8xa100 bert-base-uncased 7000 samples/s seq 128", 0.242),
         ("3 servers, 8x h100 7B 230400tok/s", 0.4075),
+        ("DGX-H100 7B 76.8k tok/s", 0.4075),
+        ("2 DGX H100 7B 153.6k tok/s", 0.4075),
+        # 6 · 7e9 · 1e12 / (14 · 86400 · 128 · 312e12)
+        ("128 A100 7B 1T tokens in 2 weeks", 0.8695),
+        ("8xh100 7B cutoff_len=2048 {'train_runtime': 106.5, 'train_samples_per_second': 37.5, 'epoch': 1.0}", 0.4075),
+        ("8xh100 7B tokens_per_second_per_gpu:9600 loss:1.2 lr:2e-05", 0.4075),
+        ("64xh100 7B iteration: 10 / 100 | consumed_tokens: 2.1M | tokens_per_sec_per_gpu: 9.6K", 0.4075),
     ],
 )
 def test_a_run_in_words_has_its_utilisation(words: str, value: float) -> None:

@@ -538,6 +538,18 @@ def test_a_long_log_is_read_evenly_to_its_end(monkeypatch: pytest.MonkeyPatch) -
     [
         ("Time 0.07 (0.09)\tTok/s 76535 (83279)", {"Time": 0.07, "Tok/s": 76535.0}),
         ("avg. samples / sec: 4393.87", {"avg. samples/sec": 4393.87}),
+        ("INFO step 10 loss 3.2 step_time 0.42 s", {"step": 10.0, "step_time": 0.42}),
+        ("global_step: 10 img_per_sec: 513", {"global_step": 10.0, "img_per_sec": 513.0}),
+        ("Loop time of 61.5 on 4 procs for 100 steps", {"Loop time": 61.5, "procs": 4.0}),
+        ("3.12 seconds time elapsed", {"time elapsed": 3.12}),
+        ("Epoch 1/3 - 102.4s - loss: 2.1", {"Epoch time": 102.4, "loss": 2.1}),
+        ("step 10 took 95 ms", {"step time": 95.0, "step": 10.0}),
+        ("Run 1: 8 workers -> epoch took 12m31s", {"epoch time": 751.0, "workers": 8.0}),
+        ("all steps took 12 s", {"took": 12.0}),
+        ("time (ms) | forward: 43.4 | backward: 90.7", {"forward": 43.4, "backward": 90.7}),
+        ("22.39 ms per sample on 16 procs", {"ms per sample": 22.39, "procs": 16.0}),
+        ("two node with 2 GPUs each: 220 img/s a node = 440 img/s", {"img/s": 440.0, "nodes": 2.0, "GPUs": 4.0}),
+        ("max_mem: 3961M", {"max_mem": 3961.0}),
         ("epoch time  215.30", {"epoch time": 215.3}),
         ("Using 4 MPI processes", {"processes": 4.0}),
         ("Found 8 NVIDIA V100 GPUs", {}),
@@ -550,6 +562,11 @@ def test_a_long_log_is_read_evenly_to_its_end(monkeypatch: pytest.MonkeyPatch) -
 )
 def test_names_with_blanks_and_counts_with_commas(line: str, facts: dict[str, float]) -> None:
     assert {key: value for key, value, _ in facts_of(line)} == facts
+
+
+def test_units_of_facts() -> None:
+    for line, unit in (("step 10 took 95 ms", "ms"), ("time (ms) | forward: 43.4", "ms"), ("max_mem: 3961M", "MB")):
+        assert next(of for _, _, of in facts_of(line) if of) == unit
 
 
 def test_processes_that_quote_their_number_are_of_one_run() -> None:

@@ -141,7 +141,7 @@ def test_a_factor_is_found_in_other_words(canonical: str, columns: dict[str, boo
     [
         ({"kind": ""}, ["remaining_time", "ETA (s)", "T1", "% (80 GB)"]),
         ({"kind": "time"}, ["elapsed_time", "Time1", "run_time2", "Phase (s) of all", "step_s", "iter_s"]),
-        ({"kind": "rate"}, ["GlobalRate", "it_s", "train_steps_s"]),
+        ({"kind": "rate"}, ["GlobalRate", "it_s", "train_steps_s", "speed (img/s)"]),
         ({"of": "job"}, ["hours_to_train", "GPU-hours"]),
         ({"of": "step"}, ["metrics.step_time"]),
         ({"counted": "tokens"}, ["train/tokens_per_second", "token_throughput", "tokens_per_s_B"]),
@@ -194,6 +194,10 @@ def test_sections_of_a_tracker_and_statistics_say_nothing(column: str, plain: st
 )
 def test_headers_of_settings(column: str) -> None:
     assert header_of(column) == Header()
+
+
+def test_the_symbol_of_formulas_behind_a_name_says_nothing() -> None:
+    assert header_of("Speed-up") == header_of("Speedup, S")
 
 
 @pytest.mark.parametrize("column", ["ms_per_image", "ms per sample", "time per image (ms)"])
