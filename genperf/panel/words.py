@@ -237,6 +237,7 @@ def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) ->
     `column` and `cell` are templates of the match. An empty column stands for words that say nothing of a run.
     """
     name, value = re.sub(" ?/ ?| per ", "/", match.expand(column)), match.expand(cell)
+    name = name.lower() if column[-1:].isalpha() else name
     meaning, header, is_set = meaning_of(name), header_of(name), "=" in match[0]
     if not column or (not match[0][0].isdigit() and _PRINTED.fullmatch(plain_name(name))):
         return " "
