@@ -108,6 +108,9 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
     """Return the answer about the run of a row; of tokens, also how long they take at the counts of `at`."""
     question = question or Question()
     if "collective" in row:
+        if at or question.price or question.plan or question.training.tokens:
+            hint = "its link is --hint bandwidth=400Gbit/s; of a run, such as 8xh100 7B 76800tok/s, they are answered"
+            raise GenperfError("a test of collectives has no tokens, no other counts and no price", hint=hint)
         return _about_test(row, question.hints.get(BANDWIDTH, ""))
     if (plan := question.plan) is not None and (not plan.of_tokens or plan.budget is not None):
         hint = "--tokens 1T --deadline 30d says how many devices it takes; or a run of another count, each in quotes"
@@ -137,8 +140,9 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
         kept = f"kept as expected; by the upper end {by_upper_end}" if expected else "not kept"
         rows += [("training", text), ("deadline", kept if plan else "")]
         rows += [("⚠ blind", planned["reason"]), ("→ next", planned["next"])]
-    elif at:
-        rows += [("⚠", "--at is of a training: add --tokens 1T, or a run of another count, each in quotes")]
+    elif at or question.price:
+        add = "" if run.network.sample == "images" else "add --tokens 1T, or "
+        rows += [("⚠", f"--at and --price are of a training: {add}a run of another count, each in quotes")]
     return OneRun(tuple(rows), {**to_builtins(used), "training": planned})
 
 

@@ -121,6 +121,7 @@ def test_before_any_run_the_published_range_answers(shell: Shell) -> None:
     ("words", "message"),
     [
         ("8xv100 resnet50 2900img/s --tokens 1T", "trained on images, not on tokens"),
+        ("8xh100 all_reduce 450GB/s --at 64", "has no tokens, no other counts and no price"),
         ("8xh100 7B 76800tok/s --tokens 1T --at 64xb200", "--at names another device"),
         ("8xh100 7B 76800tok/s --tokens 1T --at batch=3", "no count of devices or nodes"),
         ("8xh100 7B 76800tok/s --tokens 1T --at 64 --hint bandwidth=HDR", "needs the time of a step"),
@@ -201,7 +202,9 @@ def test_a_stated_share_does_not_stay_at_other_counts_more_than_a_rate_does() ->
 
 def test_what_to_run_next_depends_on_the_count_and_a_count_without_tokens_is_not_passed_over() -> None:
     answer = about(row_in("8xh100 7B 76800tok/s"), at={"count": "64"})
-    assert ("--at is of a training" in str(answer), answer.numbers["training"]) == (True, None)
+    assert ("are of a training: add --tokens" in str(answer), answer.numbers["training"]) == (True, None)
+    # No tokens would answer it of images.
+    assert "are of a training: a run of another" in str(about(row_in("8xv100 resnet50 2900img/s"), at={"count": "64"}))
     for count, told in (("8", "it again"), ("4", "4 devices"), ("16", "16 devices on 2 nodes")):
         answer = about(row_in("8xh100 7B 76800tok/s"), {"count": count}, TRILLION)
         assert answer.numbers["training"]["next"] == f"measure {told}"

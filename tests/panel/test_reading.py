@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from genperf.errors import TableError
+from genperf.panel.evidence import measurement_of_column
 from genperf.panel.options import Roles
 from genperf.panel.reading import read_columns
 from genperf.table.opened import understood
@@ -187,6 +188,13 @@ def test_tokens_per_second_of_a_layout_are_a_step(names: list[str], derived: str
     # Nodes do not count the devices, which are the scale.
     assert guess.derived == {"step_time_s": derived, **({"devices": "dp*pp"} if "nodes" in names else {})}
     assert guess.scale == ("devices" if "nodes" in names else "gpus")
+
+
+def test_rates_in_other_units_are_rates_a_second() -> None:
+    assert measurement_of_column("tokens/day (B)", [], "gpus")[1] == {
+        "tokens per second": "`tokens/day (B)`*1e+09/86400"
+    }
+    assert measurement_of_column("s/kimg", [], "gpus")[1] == {"images per second": "1000.0/`s/kimg`"}
 
 
 def test_the_batch_of_a_pass_is_that_of_a_worker_where_no_step_has_several() -> None:
