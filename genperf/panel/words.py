@@ -79,7 +79,7 @@ _PHRASES = [
         (rf"(?<!batch )(?<!batch of )({_N} ?(?-i:[MBT])) tokens(?! ?/| per)", "tokens", r"\1"),
         (rf"[x×*] ?({_N}k?) tokens", "seq", r"\1"),
         (rf"({_N}[kKM]?) (?:\w+[ -])?\w+[ -]hours?", "gpu-hours", r"\1"),
-        *((words, "collective", name) for name, (words,) in section("collectives").items()),
+        *((f"{words}:?", "collective", name) for name, (words,) in section("collectives").items()),
         *((any_of(f"one_run.{name}"), name, r"\g<0>") for name in ("adapters", "recomputation")),
         (rf"\(?({_PRECISION})(?:[^a-z0-9_\s]\S*)?", "precision", r"\1"),
         (rf"({_N}(?:(?-i:[kKMB])|[mb](?![a-z]))?) ?({_UNIT})", r"\2", r"\1"),

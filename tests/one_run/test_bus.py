@@ -57,7 +57,7 @@ def test_a_file_of_nccl_tests_is_compared_with_its_link(shell: Shell) -> None:
         # 2 · 7/8 of what the algorithm moves, and 7/8.
         ("8xh100 all_reduce algbw 250GB/s", "bus       438 GB/s (algbw 250): 97 % of nvlink-4"),
         ("8xh100 all_gather 400GB/s algbw", "bus       350 GB/s (algbw 400): 78 % of nvlink-4"),
-        ("8xa100 all_reduce Bus_BW: 20 GBps", "bus       20 GB/s"),
+        ("8xa100 all_reduce_perf: Bus_BW: 20 GBps", "bus       20 GB/s"),
         ("8xa100 all_reduce busbw 230 GB/s, algbw 131 GB/s", "bus       230 GB/s (algbw 131)"),
         ("8xa100 all_reduce 131 GB/s algbw, 230 GB/s busbw", "bus       230 GB/s (algbw 131)"),
         ("8xh800 ncclAllReduce busbw 215GB/s", "108 % of nvlink-a800"),

@@ -104,6 +104,7 @@ def used(text: str) -> Utilisation:
         ("8xa100 bert-base-uncased 7000 samples/s seq 128", 0.242),
         ("3 servers, 8x h100 7B 230400tok/s", 0.4075),
         ("DGX-H100 7B 76.8k tok/s", 0.4075),
+        ("8xv100 resnet50 2900img/s mixed precision", 0.0712),
         ("2 DGX H100 7B 153.6k tok/s", 0.4075),
         # 6 · 7e9 · 1e12 / (14 · 86400 · 128 · 312e12)
         ("128 A100 7B 1T tokens in 2 weeks", 0.8695),
@@ -178,6 +179,7 @@ def test_a_row_is_read_by_its_headers() -> None:
         ("Architecture,GPUs,Training time,Training data", "3B parameters,384 H100-80G,24 days,11T tokens", 0.2513),
         ("hardware,model,Throughput", "8x H100,7B,76.8k tokens/sec", 0.4075),
         ("gpu,model,MFU (%)", "H100,7B,40.75", 0.4075),
+        ("GPU,count,model,tok/s", "H100,8,7B,76800", 0.4075),
         ("gpu,params,teraflops,peak teraflops", "V100,1.2B,39,125", 0.312),
     ],
 )
