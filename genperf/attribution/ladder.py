@@ -19,9 +19,8 @@ from genperf.panel.configurations import (
     fills_nodes,
     part_given,
     relative_work,
-    ways_beside_data,
 )
-from genperf.panel.machine import PLACES
+from genperf.panel.machine import PLACES, product_of
 from genperf.panel.panel import StepWork
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
@@ -113,9 +112,9 @@ def steps_along_workers(
     names_place = not machine_parts.isdisjoint(PLACES) or {"batch", "global_batch"} <= machine_parts
     smallest = at if requested is not None or names_place else {**at, factor.name: counts[0]}
     start = {name: cells[0] for name, cells in result.query(smallest).columns.items()}
-    if factor == result.panel.workers and result.panel.machine.splits:
+    parts = panel.machine.of({name: np.array([value]) for name, value in start.items()})
+    if factor == result.panel.workers and (ways := float(product_of(parts)[0])) > 1.0:
         # Of a transformer, counts that its split divides.
-        (ways,) = ways_beside_data(result.panel, {name: np.array([value]) for name, value in start.items()})
         counts = np.unique(np.append(np.maximum(np.round(counts / ways), 1.0) * ways, tried))
     columns = at_scale(panel, factor, counts, start, kind or (None if schema.target.work else schema.scaling))
     # The runs with these levels; of all without such.

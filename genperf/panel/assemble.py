@@ -15,6 +15,7 @@ from genperf.errors import LISTED, FormulaError, Note, TableError, counted, did_
 from genperf.formula import Formula, Name, call, parse, quote_name, render
 from genperf.metrics import coverage_text, median_ape
 from genperf.panel.legend import Legend
+from genperf.panel.machine import further_ways_of
 from genperf.panel.options import Measurement, Roles, refuse_only_failures
 from genperf.panel.panel import LEAST_FALL, TIME, checked_scaling, kind_of_work, samples_of
 from genperf.panel.table import Table, constant_notes, failure_notes, group_keys, measure_factors, with_repeat_notes
@@ -382,8 +383,11 @@ def _contradicted(columns: Columns, devices: str, ways: Sequence[str]) -> Reason
     # Read without a check: a cell of a column in no role may be empty.
     values = {name: numbers(columns.source.columns[name])[0] for name in (devices, *ways)}
     product, reasons = np.prod([values[name] for name in ways], axis=0), dict[int, str]()
-    wrong = np.isfinite(product) & np.isfinite(values[devices]) & (product != values[devices])
-    for row in np.flatnonzero(wrong).tolist():
+    read = np.flatnonzero(np.isfinite(product) & np.isfinite(values[devices]) & (product > 0.0))
+    if further_ways_of(values[devices][read], product[read]) > 1.0:
+        # A further way has no column, and was the same in every run.
+        return reasons
+    for row in read[product[read] != values[devices][read]].tolist():
         product_text = " × ".join(f"{values[name][row]:g}" for name in ways)
         reasons[row] = f"is not {' × '.join(ways)} = {product_text} = {product[row]:g}"
     return reasons

@@ -13,7 +13,7 @@ import numpy as np
 from genperf.arrays import AnyArray, Array, Columns, Mask
 from genperf.errors import GenperfError, TableError, listed
 from genperf.formula import Node, evaluate, names_in, parse, render, values_of
-from genperf.panel.machine import BATCHES, PARTS, PLACES, SPLITS, USUAL_DEVICES, Growth
+from genperf.panel.machine import BATCHES, PARTS, PLACES, SPLITS, USUAL_DEVICES, Growth, product_of
 from genperf.panel.panel import Median, Panel, evaluated, kind_of_work, several_nodes, share
 from genperf.scaling import KINDS, Scaling
 from genperf.table import Factor
@@ -314,21 +314,11 @@ def _missing(factors: Sequence[Factor], run: Mapping[str, Any], where: str | Non
     return TableError(f"factors {names} are missing", where=where, hint=hint)
 
 
-def ways_beside_data(panel: Panel, columns: Columns) -> Array:
-    """Return the product of a transformer's ways beside data, which divides its devices; shape (rows,)."""
-    ways = [np.asarray(columns[panel.machine.columns[way].name], float) for way in panel.machine.splits]
-    return np.asarray(np.prod(ways, axis=0))
-
-
 def divisible(panel: Panel, columns: Columns) -> Mask:
-    """Return which configurations can exist: a transformer's ways divide the devices; shape (rows,)."""
-    devices = panel.node("workers") if panel.machine.splits else None
-    # The ways of the samples are no devices that others divide.
-    of_samples = panel.workers is not None and panel.workers is panel.columns.get("data_parallel")
-    splits = {panel.machine.columns[way].name for way in panel.machine.splits}
-    if devices is None or of_samples or not splits | names_in(devices) <= {*columns}:
-        return np.ones(len(next(iter(columns.values()))), bool)
-    return np.asarray(values_of(devices, columns) % ways_beside_data(panel, columns) == 0.0)
+    """Return which configurations can exist: the ways beside data divide the devices; shape (rows,)."""
+    parts = panel.machine.of(columns)
+    ways = product_of(parts) if parts else np.ones(len(next(iter(columns.values()))))
+    return np.asarray((ways == 1.0) | (parts.get("workers", ways) % ways == 0.0))
 
 
 def fills_nodes(panel: Panel, columns: Columns) -> Mask:

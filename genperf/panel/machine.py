@@ -9,7 +9,6 @@ beside data stay, and the samples of a step grow with the devices, or stay, as t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Parts of a machine, and of the work of a step. Experts are split over the data-parallel ways, or have their own.
 SPLITS = (*WAYS[1:], "expert_parallel")
+#: With those that no column has: `Machine.further_ways`.
+BESIDE_DATA = (*SPLITS, "further_ways")
 ALL_WAYS = (WAYS[0], *SPLITS)
 PLACES = (*LEVELS, "devices_per_node", *ALL_WAYS)
 BATCHES = ("batch", "global_batch", "micro_batch", "micro_batches")
@@ -60,9 +61,21 @@ def rises_with(values: AnyArray, others: AnyArray) -> bool:
     return len(pairs) == len(levels) and bool(np.all(np.diff(pairs[:, 1]) >= 0.0))
 
 
-def _product(parts: Parts, names: Collection[str]) -> Array:
-    """Return the product of some parts, those that are there; ones where none is."""
-    rows = len(next(iter(parts.values())))
+def further_ways_of(devices: AnyArray, product: AnyArray) -> float:
+    """Return the ways that no column has, devices/product of the ways of runs; zero where these make no devices.
+
+    One where any run has as many devices as its ways multiply to, else the whole number that several runs agree in.
+    """
+    further = np.asarray(devices / product, float)
+    if np.any(np.isclose(further, 1.0, rtol=SAME)):
+        return 1.0
+    agree = len(further) > 1 and np.ptp(further) <= SAME * further[0] and further[0] > 1.0 and further[0] % 1.0 == 0.0
+    return float(further[0]) if agree else 0.0
+
+
+def product_of(parts: Parts, names: Collection[str] = BESIDE_DATA) -> Array:
+    """Return the product of some parts, by default the ways beside data, those that are there; ones where none is."""
+    rows = len(next(iter(parts.values()), ()))
     return np.asarray(np.prod([np.ones(rows), *(parts[name] for name in names if name in parts)], axis=0))
 
 
@@ -95,18 +108,25 @@ class Machine(Struct, frozen=True, dict=True):
         if columns.get("workers") is not None and columns.get("workers") == columns.get("data_parallel"):
             columns.pop("workers" if any(name in columns for name in SPLITS) else "data_parallel")
         experts = columns.pop("expert_parallel", None)
-        if {"workers", "data_parallel"} <= {*columns} and self.runs:
-            ways, devices = [f.name for name, f in columns.items() if name in WAYS], columns["workers"].name
-            if not self._make(ways, devices):
-                # Experts have ways of their own, or the devices are split in a further way that no column has.
-                if experts is not None and self._make([*ways, experts.name], devices):
-                    return columns | {"expert_parallel": experts}
-                return {name: factor for name, factor in columns.items() if name not in ALL_WAYS}
+        if {"workers", "data_parallel"} <= {*columns} and self.runs and (further := self._further_ways(columns)) != 1.0:
+            # Experts have ways of their own, or the devices are split in a further way that no column has.
+            with_experts = columns if experts is None else columns | {"expert_parallel": experts}
+            if self._further_ways(with_experts) == 1.0:
+                return with_experts
+            return columns if further else {n: factor for n, factor in columns.items() if n not in ALL_WAYS}
         return columns
 
-    def _make(self, ways: Sequence[str], devices: str) -> bool:
-        """Return whether columns of ways multiply to the devices in any run."""
-        return any(math.isclose(math.prod(run[n] for n in ways), run[devices], rel_tol=SAME) for run in self.runs)
+    def _further_ways(self, columns: Mapping[str, Factor]) -> float:
+        """Return how many ways the devices of the runs have beside those of some columns: see `further_ways_of`."""
+        names = [columns["workers"].name, *(f.name for name, f in columns.items() if name in ALL_WAYS)]
+        devices, *ways = (np.array([run[name] for run in self.runs]) for name in names)
+        return further_ways_of(devices, np.prod(ways, axis=0))
+
+    @cached_property
+    def further_ways(self) -> float:
+        """The ways that no column has and every run had, as in 4·PP·DP devices; one where the columns have all."""
+        counts_both = {"workers", "data_parallel"} <= {*self.columns}
+        return self._further_ways(self.columns) if counts_both and self.runs else 1.0
 
     @cached_property
     def part_of(self) -> dict[str, str]:
@@ -122,7 +142,7 @@ class Machine(Struct, frozen=True, dict=True):
     def splits_divide(self) -> bool:
         """Whether the ways beside data divide the devices of every run: those of another count are no machine."""
         runs = self.measured
-        return bool(self.splits and runs) and bool(np.all(runs["workers"] % _product(runs, SPLITS) == 0.0))
+        return not {*BESIDE_DATA}.isdisjoint(runs) and bool(np.all(runs["workers"] % product_of(runs) == 0.0))
 
     @cached_property
     def has_data_ways(self) -> bool:
@@ -150,13 +170,15 @@ class Machine(Struct, frozen=True, dict=True):
         sequence = self.named.get("sequence")
         if sequence is not None and sequence.name in columns and IN_TOKENS.search(self.called("global_batch")):
             out["sequence"] = np.asarray(columns[sequence.name], float)
+        if "data_parallel" in self.columns and self.further_ways > 1.0:
+            out["further_ways"] = np.full_like(out["data_parallel"], self.further_ways)
         if "workers" not in out:
             if {"nodes", "devices_per_node"} <= {*out}:
                 out["workers"] = out["nodes"] * out["devices_per_node"]
             elif not out.keys().isdisjoint(ALL_WAYS):
-                out["workers"] = _product(out, ALL_WAYS)
+                out["workers"] = product_of(out, ("data_parallel", *BESIDE_DATA))
         if "workers" in out:
-            out.setdefault("data_parallel", out["workers"] / _product(out, SPLITS))
+            out.setdefault("data_parallel", out["workers"] / product_of(out))
         count = out.get("workers", out.get("nodes"))
         if "global_batch" not in out and "batch" in out and count is not None:
             out["global_batch"] = out["batch"] * count
@@ -303,7 +325,7 @@ class Machine(Struct, frozen=True, dict=True):
 
     def _devices(self, parts: Parts, base: Parts, given: Parts, node_size: Any) -> Array | None:
         """Return the devices by the first part, in this order, that is given; None where nodes alone are counted."""
-        split, counts_workers = _product(parts, SPLITS), "workers" in base
+        split, counts_workers = product_of(parts), "workers" in base
         if "workers" in given:
             return given["workers"]
         if "nodes" in given:
@@ -349,17 +371,17 @@ class Machine(Struct, frozen=True, dict=True):
         open_ways = [name for name in self.splits if name not in given and self.columns[name].distinct > 1]
         if not self.has_data_ways and "workers" in given and open_ways:
             first_way = open_ways[0]
-            parts[first_way] = devices / (_product(parts, SPLITS) / parts[first_way])
+            parts[first_way] = devices / (product_of(parts) / parts[first_way])
         if {"workers", "data_parallel"} <= {*given}:
-            other_ways = _product(parts, [name for name in self.splits if name not in open_ways])
+            other_ways = product_of(parts, {*BESIDE_DATA} - {*open_ways})
             remaining = devices / (parts["data_parallel"] * other_ways)
             divides = (remaining >= 1.0 - SAME) & (np.abs(remaining - np.round(remaining)) < SAME)
-            unequal = divides & ~np.isclose(remaining, _product(parts, open_ways), rtol=SAME)
+            unequal = divides & ~np.isclose(remaining, product_of(parts, open_ways), rtol=SAME)
             for name in open_ways:
                 # The other open splits have one way.
                 parts[name] = np.where(unequal, np.round(remaining) if name == open_ways[0] else 1.0, parts[name])
         if "data_parallel" not in given:
-            parts["data_parallel"] = np.maximum(1.0, devices / _product(parts, SPLITS))
+            parts["data_parallel"] = np.maximum(1.0, devices / product_of(parts))
 
     def _divide_work(self, parts: dict[str, Array], base: Parts, given: Parts, growth: Growth | Mask | None) -> None:
         """Set the samples of a step where they are not given, and from them a device's and the passes.
@@ -482,9 +504,11 @@ class Machine(Struct, frozen=True, dict=True):
                 hold = f"{sizes[row]:g} hold {nodes[row] * sizes[row]:g}, and {devices[row]:g} fill {full[row]:g}"
                 raise TableError(f"{what} {hold}", where=where, hint=hint)
         names_ways, names_count = (not {*names}.isdisjoint(given) for names in (ALL_WAYS, LEVELS))
-        if "workers" in parts and (names_ways or (names_count and self.splits and self.splits_divide)):
-            devices, ways = parts["workers"], [n for n in ALL_WAYS if n in parts and (n in given or n in self.splits)]
-            product = _product(parts, ways)
+        is_divided = names_count and not {*BESIDE_DATA}.isdisjoint(parts) and self.splits_divide
+        if "workers" in parts and (names_ways or is_divided):
+            devices = parts["workers"]
+            ways = [n for n in ("data_parallel", *BESIDE_DATA) if n in parts and (n in given or n in BESIDE_DATA)]
+            product = product_of(parts, ways)
             # Data-parallel ways that are not given make up the rest: the other ways have to divide the devices.
             is_whole = "data_parallel" in ways
             below = np.floor(devices / product) * product

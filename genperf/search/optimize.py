@@ -445,6 +445,7 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     columns_of_parts = [machine.called(part) for part in ("workers", *machine.splits)]
     if machine.splits_divide and columns_of_parts[0] in space.varied and {*columns_of_parts} <= {*space.names}:
         devices, *ways = map(quote_name, columns_of_parts)
+        ways += [f"{machine.further_ways:g}"] if machine.further_ways > 1.0 else []
         constraints.append(f"{devices} % ({'*'.join(ways)}) == 0")
     work_may_vary = False
     if work is not None:

@@ -297,3 +297,32 @@ def test_ways_of_experts_that_multiply_to_the_devices_are_ways() -> None:
     assert at["ep"] * at["dp"] == 256
     # Over the data-parallel ways they divide no devices.
     assert gp.ask(runs.assign(dp=runs["gpus"]), gpus=256).to_dict()["at"].get("dp", 256) == 256
+
+
+#: Four tensor-parallel ways stand in no column.
+NO_TENSOR = pd.DataFrame([(p, d, 4 * p * d) for p in (1, 2, 4) for d in (1, 2, 4, 8)], columns=["PP", "DP", "GPUs"])
+NO_TENSOR["tokens/s"] = 52_000 * NO_TENSOR.PP * NO_TENSOR.DP / (1 + 0.03 * NO_TENSOR.PP + 0.01 * NO_TENSOR.DP)
+
+
+def test_ways_that_no_column_has_are_kept_at_every_door(tmp_path: Path) -> None:
+    """Four pipeline stages of 16 data-parallel ways were 4·4·16 devices."""
+    table, page = tmp_path / "runs.csv", tmp_path / "page.html"
+    NO_TENSOR.to_csv(table, index=False)
+    wordings = [gp.ask(NO_TENSOR, at=at) for at in ({"PP": 4, "DP": 16}, {"GPUs": 256, "PP": 4}, {"gpus": 256})]
+    assert {tuple(answer.to_dict()["at"].items()) for answer in wordings} == {(("PP", 4), ("DP", 16), ("GPUs", 256))}
+    assert {answer.value for answer in wordings} == {wordings[0].value}
+    assert wordings[0].value == pytest.approx(52_000 * 64 / 1.28, rel=0.1)
+    fitted = gp.fit(NO_TENSOR)
+    (rate,) = fitted.predict({"PP": [4], "DP": [16]})["throughput"]
+    assert rate == pytest.approx(wordings[0].value)
+    for grid in (["--over", "PP=4", "--over", "DP=8,16"], ["--devices", "256", "--where", "DP == 16"]):
+        (best, *_) = json.loads(one_answer.command("optimize", table, *grid, "--json"))["best"]
+        assert (best["PP"], best["DP"], best["throughput"]) == (4, 16, pytest.approx(rate))
+    for refused in ({"gpus": 250}, {"gpus": 64, "PP": 4, "DP": 16}):
+        with pytest.raises(gp.GenperfError, match="further_ways=4"):
+            gp.ask(NO_TENSOR, at=refused)
+    one_answer.command("report", table, "-o", page, "--at", "gpus=256")
+    assert '"further":4' in page.read_text().replace(" ", "").replace(".0", "")
+    # A table of all three ways is no contradiction where a further one was the same in every run.
+    whole = gp.ask(NO_TENSOR.assign(TP=2, GPUs=2 * NO_TENSOR.GPUs), at={"PP": 4, "DP": 16}).to_dict()["at"]
+    assert whole["GPUs"] == 512

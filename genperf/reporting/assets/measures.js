@@ -173,7 +173,7 @@ function setUpCapacity() {
 
 // The other splits of the same devices over data-, tensor-, pipeline- and context-parallel ways, with all quantities.
 const MOST_SPLITS = 60;
-const waysOf = (x) => sheet.splits.ways.reduce((product, place) => product * x[place], 1);
+const waysOf = (x) => sheet.splits.ways.reduce((product, place) => product * x[place], sheet.splits.further);
 // Where data ways have no column, they take the devices that the others leave.
 const devicesOf = (x) => (sheet.splits.devices === null ? waysOf(x) : FORMULAS[sheet.splits.devices](x));
 
