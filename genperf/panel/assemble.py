@@ -383,11 +383,9 @@ def _contradicted(columns: Columns, devices: str, ways: Sequence[str]) -> Reason
     # Read without a check: a cell of a column in no role may be empty.
     values = {name: numbers(columns.source.columns[name])[0] for name in (devices, *ways)}
     product, reasons = np.prod([values[name] for name in ways], axis=0), dict[int, str]()
-    read = np.flatnonzero(np.isfinite(product) & np.isfinite(values[devices]) & (product > 0.0))
-    if further_ways_of(values[devices][read], product[read]) > 1.0:
-        # A further way has no column, and was the same in every run.
-        return reasons
-    for row in read[product[read] != values[devices][read]].tolist():
+    # A further way, the same in every run, may have no column.
+    made = product * max(1.0, further_ways_of(values[devices], product))
+    for row in np.flatnonzero(np.isfinite(made) & np.isfinite(values[devices]) & (made != values[devices])).tolist():
         product_text = " × ".join(f"{values[name][row]:g}" for name in ways)
         reasons[row] = f"is not {' × '.join(ways)} = {product_text} = {product[row]:g}"
     return reasons

@@ -66,11 +66,12 @@ def further_ways_of(devices: AnyArray, product: AnyArray) -> float:
 
     One where any run has as many devices as its ways multiply to, else the whole number that several runs agree in.
     """
-    further = np.asarray(devices / product, float)
+    known = np.isfinite(devices) & (product > 0.0)
+    further = devices[known] / product[known]
     if np.any(np.isclose(further, 1.0, rtol=SAME)):
         return 1.0
-    agree = len(further) > 1 and np.ptp(further) <= SAME * further[0] and further[0] > 1.0 and further[0] % 1.0 == 0.0
-    return float(further[0]) if agree else 0.0
+    agree = len(further) > 1 and np.ptp(further) <= SAME * further[0]
+    return float(further[0]) if agree and further[0] > 1.0 and further[0] % 1.0 == 0.0 else 0.0
 
 
 def product_of(parts: Parts, names: Collection[str] = BESIDE_DATA) -> Array:
@@ -170,7 +171,7 @@ class Machine(Struct, frozen=True, dict=True):
         sequence = self.named.get("sequence")
         if sequence is not None and sequence.name in columns and IN_TOKENS.search(self.called("global_batch")):
             out["sequence"] = np.asarray(columns[sequence.name], float)
-        if "data_parallel" in self.columns and self.further_ways > 1.0:
+        if "data_parallel" in out and self.further_ways > 1.0:
             out["further_ways"] = np.full_like(out["data_parallel"], self.further_ways)
         if "workers" not in out:
             if {"nodes", "devices_per_node"} <= {*out}:
