@@ -456,6 +456,9 @@ class Panel(Struct, frozen=True, dict=True):
         if name in self.mapping:
             return self.mapping[name]
         factor = self.machine.columns.get(meant_by(name) or "")
+        if factor is None and plain_name(name) in words_of("columns.batch_of_any"):
+            # Beside no batch of a device, a `batch` is that of all.
+            factor = self.machine.columns.get("global_batch")
         return name if factor is None else factor.name
 
     def meant(self, name: str, in_table: bool = False) -> str:

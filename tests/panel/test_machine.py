@@ -326,3 +326,12 @@ def test_ways_that_no_column_has_are_kept_at_every_door(tmp_path: Path) -> None:
     # A table of all three ways is no contradiction where a further one was the same in every run.
     whole = gp.ask(NO_TENSOR.assign(TP=2, GPUs=2 * NO_TENSOR.GPUs), at={"PP": 4, "DP": 16}).to_dict()["at"]
     assert whole["GPUs"] == 512
+
+
+def test_a_batch_of_no_known_owner_is_that_of_all_where_no_device_has_one() -> None:
+    runs = pd.DataFrame([(n, b) for n in (4, 8, 16) for b in (256, 1024)], columns=["gpus", "global batch"])
+    runs["step (ms)"] = 30 + 1.9 * runs["global batch"] / runs.gpus
+    fitted = gp.fit(runs)
+    for at in ({"batch": 1024}, {"bs": 1024}, {"global_batch": 1024}, {"batch_per_gpu": 32}):
+        assert gp.ask(runs, gpus=32, **at).to_dict()["at"]["global batch"] == 1024
+        assert fitted.predict({"gpus": [32], **{name: [value] for name, value in at.items()}})["time"][0] < 0.1
