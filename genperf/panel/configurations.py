@@ -172,8 +172,19 @@ def completed(
     measured value and those with a formula. With `fill` the rest is that of the measured run that a question refers to
     (`typical_run`). Without `refuse` machines that cannot exist are let through: conditions leave them out of a grid.
     """
-    machine = panel.machine
-    requested_parts, factors = parts_given(panel, columns), {f.name: f for f in panel.factors}
+    machine, factors = panel.machine, {f.name: f for f in panel.factors}
+    for name, read in panel.inputs.items():
+        hidden, beside = (read & {*columns}) - {*factors}, [factors[n] for n in read - {*columns} if n in factors]
+        if name in columns or not (hidden and beside):
+            continue
+        if not (fill and panel.runs):
+            raise _missing(beside, typical_run(panel, {}), where)
+        # Of `cores=ranks*threads` the ranks alone: the threads are those of the run with the nearest ranks.
+        node, given = parse(panel.derived[name]).node, {n: float(np.ravel(columns[n])[0]) for n in hidden}
+        distances = [abs(np.log(evaluate(node, {**run, **given}) / run[name])) for run in panel.runs]
+        nearest = panel.runs[int(np.argmin(distances))]
+        columns = {**columns, **{f.name: np.full(rows, nearest[f.name]) for f in beside}}
+    requested_parts = parts_given(panel, columns)
     machine.ask_back(requested_parts)
     settled = machine.settled(requested_parts)
     computed = {n for n, read in panel.inputs.items() if n not in columns and read <= {*columns}}

@@ -451,7 +451,7 @@ class Panel(Struct, frozen=True, dict=True):
 
     def column(self, name: str) -> str:
         """Return the column that a name stands for: another name of the field, or one that the user mapped."""
-        if name in {*(f.name for f in self.factors), *self.group}:
+        if name in {*(f.name for f in self.factors), *self.group}.union(*self.inputs.values()):
             return name
         if name in self.mapping:
             return self.mapping[name]
@@ -468,8 +468,7 @@ class Panel(Struct, frozen=True, dict=True):
         name that stands for none of these is returned as it is.
         """
         column, meaning, names = self.column(name), meant_by(name), [*(f.name for f in self.factors), *self.group]
-        read_by_formulas = frozenset().union(*self.inputs.values())
-        if column != name or column in {*names, *self.derived, *read_by_formulas}:
+        if column != name or column in {*names, *self.derived}.union(*self.inputs.values()):
             return column
         if meaning in PARTS:
             return meaning if self.machine.means(meaning) else column

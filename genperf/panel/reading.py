@@ -330,6 +330,8 @@ def read_columns(
     counts = {c.canonical: c for c in reading.with_role("setting") if c.name not in given_roles.by_column}
     if "nodes" not in counts and "servers" in counts:
         _settle_servers(reading, counts)
+    if "threads" in counts:
+        _derive_cores(reading, counts)
     if "nodes" in counts:
         _derive_devices(reading, counts)
     _find_scale(reading, at)
@@ -386,6 +388,32 @@ def _derive_devices(reading: Reading, counts: Mapping[str | None, TableColumn]) 
         reading.columns[made] = column_from(made, (nodes.values * per_node.values).tolist(), role="made")
         reading.derived = {made: f"{quote_name(nodes.name)}*{quote_name(per_node.name)}"}
         per_node.role, per_node.follows = "consequence", Consequence({made: 1, nodes.name: -1})
+
+
+def _derive_cores(reading: Reading, counts: Mapping[str | None, TableColumn]) -> None:
+    """Count the cores where processes and the threads of each vary: all of them do the work, and are paid for.
+
+        cores = nodes · processes of a node · threads
+
+    Processes without nodes stay the count where no column has their cores, and so do devices, which threads feed.
+    """
+    parts = ("workers",) if "workers" in counts else ("nodes", "devices_per_node")
+    inside = [counts[part] for part in (*parts, "threads") if part in counts]
+    processes, names = inside[-2:][0], [c.name for c in inside]
+    vary = len(inside) > len(parts) and all(c.varies for c in inside[-2:]) and "workers" not in reading.mapping
+    devices = {"gpu", "gpus", "devices"} & words_in(processes.name)
+    if not vary or devices or not reading.roles.columns.isdisjoint(names):
+        return
+    cells = np.prod([c.values for c in inside], axis=0)
+    others = [c for c in reading.with_role("setting", "consequence") if counts_cores(c.name) and c not in inside]
+    column = next((c for c in others if np.allclose(c.values, cells)), None)
+    if column is None and len(parts) > 1:
+        column = column_from(words_of("headers.cores")[0], cells.tolist(), role="made")
+    if column is not None:
+        column.role, column.follows = "setting" if column in others else "made", None
+        reading.columns[column.name], reading.mapping["workers"] = column, column.name
+        reading.derived = {column.name: "*".join(map(quote_name, names))}
+        processes.role = "consequence"
 
 
 def _role_alone(

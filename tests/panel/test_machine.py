@@ -335,3 +335,38 @@ def test_a_batch_of_no_known_owner_is_that_of_all_where_no_device_has_one() -> N
     for at in ({"batch": 1024}, {"bs": 1024}, {"global_batch": 1024}, {"batch_per_gpu": 32}):
         assert gp.ask(runs, gpus=32, **at).to_dict()["at"]["global batch"] == 1024
         assert fitted.predict({"gpus": [32], **{name: [value] for name, value in at.items()}})["time"][0] < 0.1
+
+
+#: Nodes of 48 cores.
+HYBRID = pd.DataFrame(
+    [(n, p, 48 // p) for n in (1, 2, 4, 8, 16) for p in (48, 12)], columns=["nodes", "ppn", "threads"]
+)
+HYBRID["time (s)"] = (5200 / (48 * HYBRID.nodes) + 2.5) * (1.0 + 0.01 * (HYBRID.threads == 4))
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_cores_are_the_scale_where_processes_and_their_threads_vary(counted: bool) -> None:
+    """On 1536 cores 5200/1536 + 2.5 s, of which (5200/48 + 2.5)/32 would be all without the constant: 59 %."""
+    runs = HYBRID.assign(cores=48 * HYBRID.nodes) if counted else HYBRID
+    wordings = [{"nodes": 32}, {"cores": 1536}, {"nodes": 32, "ppn": 48}, {"nodes": 32, "ppn": 48, "threads": 1}]
+    for at in wordings:
+        answer = gp.ask(runs, at=at).to_dict()
+        assert (answer["at"]["cores"], answer["at"]["threads"]) == (1536, 1)
+        assert answer["answers"][0]["value"] == pytest.approx(5.9, rel=0.1)
+        assert answer["efficiency"] == pytest.approx(0.59, rel=0.1)
+    # Twelve processes a node had four threads each.
+    assert gp.ask(runs, at={"nodes": 32, "ppn": 12}).to_dict()["taken"]["threads"] == 4
+    fitted = gp.fit(runs)
+    assert fitted.predict({"nodes": 32, "threads": 4})["cores"].tolist() == [1536]
+    assert fitted.predict({"nodes": 32, "ppn": 6, "threads": 4})["cores"].tolist() == [768]
+
+
+def test_a_column_of_cores_is_ranks_times_their_threads() -> None:
+    pairs = [(1, 1), (2, 1), (4, 1), (8, 1), (8, 2), (8, 4), (16, 4)]
+    runs = pd.DataFrame(
+        [(r, t, r * t, 95 / (r * t) + 0.2) for r, t in pairs], columns=["ranks", "threads", "cores", "s"]
+    )
+    by_cores, by_ranks = (gp.ask(runs, at=at).to_dict() for at in ({"cores": 128, "threads": 4}, {"ranks": 32}))
+    assert by_cores["at"] == by_ranks["at"] == {"cores": 128, "threads": 4}
+    with pytest.raises(gp.GenperfError, match="'threads' is missing"):
+        gp.fit(runs).predict(pd.DataFrame({"ranks": [32]}))
