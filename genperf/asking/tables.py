@@ -34,7 +34,7 @@ from genperf.errors import GenperfError, TableError, counted, did_you_mean, list
 from genperf.facts import Facts
 from genperf.fitting import fit_group, model_of, prepared_auto
 from genperf.fitting.model import Model
-from genperf.formula import Node, evaluate, parse, quote_name, values_of
+from genperf.formula import Node, evaluate, names_in, parse, quote_name, values_of
 from genperf.formula.amounts import amount
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
@@ -738,6 +738,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         target, lets = model.schema.target, self.opened.roles(name).derived
         fitted = target.throughput or target.column
         formula = parse(lets[fitted]).node if fitted in lets and fitted != name else None
+        if formula is not None and not names_in(formula) - {name} <= {*at}:
+            # What elapsed in steps of any number is told of one of them.
+            name, header, formula = fitted, header_of(fitted), None
         value, factor = _as_measured((name, formula), model.schema, at, row, header, unit)
         value = replace(value, facts=facts)
         # A share of each device, as of the peak, or a time over another; of an efficiency the speed-up is told.

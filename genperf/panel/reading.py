@@ -42,7 +42,7 @@ from genperf.panel.evidence import (
 )
 from genperf.panel.machine import PARTS
 from genperf.panel.options import MEASURED, FailureRule, Roles, phase_columns
-from genperf.panel.panel import LEAST_FALL, LEAST_GROWTH, growth_along
+from genperf.panel.panel import LEAST_FALL, LEAST_GROWTH, MANY_STEPS, growth_along
 from genperf.panel.question import column_named
 from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells, either_reading
@@ -63,6 +63,7 @@ from genperf.vocabulary.headers import (
     unit_of,
 )
 from genperf.vocabulary.names import (
+    EPOCHS,
     LEVELS,
     LOAD,
     PHASES,
@@ -103,6 +104,8 @@ ABOUT_EQUAL = 0.25
 SAME_WORK = 0.05
 #: An efficiency above it is in percent.
 MOST_EFFICIENT = 2.0
+#: Times more steps in the longest run from which on one of them is told: iterations of a solver differ less. A guess.
+MANY_TIMES = 2.0
 #: Of so few measured columns none is taken for the sum of the others.
 LEAST_PHASES = 2
 #: The name of the devices that follow from the ways of a layout.
@@ -1054,15 +1057,17 @@ def measured_roles(
         at_last = growth_along(counts[larger], values[larger])
         growth_of_rate = at_last if at_last > MOST_GROWTH else growth_of_rate
     roles, derived = measurement_of_column(name, names, scale, growth_of_rate, header, reading.mapping)
-    steps = [
-        known[0]
-        for n in names
-        if STEPS.fullmatch(plain_name(n)) and len(known := np.unique(reading.columns[n].known)) == 1
-    ]
-    if roles.get("time") == name and not header.of and len(steps) == 1 and steps[0] > 1.0:
-        # What elapsed in so many steps.
-        made = f"step_time_{header.unit}"
-        roles, derived = {**roles, "time": made}, {made: f"{quote_name(name)}/{steps[0]:g}"}
+    steps, epochs = ([c for n, c in reading.meanings.items() if of.fullmatch(plain_name(n))] for of in (STEPS, EPOCHS))
+    many = steps or epochs
+    if roles.get("time") == name and not header.of and len(many) == 1 and len(many[0].known):
+        # What elapsed in so many steps, or epochs.
+        (times,), made = many, f"{'step' if steps else 'epoch'}_time_{header.unit}"
+        differ = max(times.known) >= MANY_TIMES * min(times.known) > 0.0 and times.name not in given.columns
+        differ = differ and not MANY_STEPS.isdisjoint(words_in(name))
+        if differ or (steps and not times.varies and times.known[0] > 1.0):
+            divisor = quote_name(times.name) if differ else f"{times.known[0]:g}"
+            times.role, derived = "consequence" if differ else times.role, {made: f"{quote_name(name)}/{divisor}"}
+            roles, header, growth = {**roles, "time": made}, header_of(made), growth - reading.growth(times.name)
     sized = reading.kinds_alone or (scale is not None and is_size(scale))
     batches = [c for c in reading.with_role("setting") if "batch" in str(c.canonical)]
     states_work = sized or header_of(name).of == "job" or given.scaling or given.work
@@ -1149,6 +1154,7 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
         measured, derived = measured_roles(reading, reading.quantities[0], scale, given)
         reading.derived = {**reading.derived, **derived}
         roles = roles.of_measured({**measured, **roles.measured})
+        settings = [c for c in settings if c.role in ("made", "setting")]
     elif "time" in roles.measured and "unit" not in roles.measured:
         # A derived column has its header alone.
         name = roles.measured["time"]

@@ -176,6 +176,8 @@ _TOKENS_OF_A_STEP = re.compile(
 )
 #: How many steps were done: `num_steps`, `iterations`.
 STEPS = re.compile(rf"((num|n|total|max|train|training|number_of|timed|measured)_)*({any_of('headers.step')})(s|es)")
+#: How many epochs a run had.
+EPOCHS = re.compile(rf"((num|n|total|max|train|number_of)_)*({any_of('headers.epoch')})(s|n)")
 _ONE_PER_OTHER = re.compile(rf"(\w+?)_{any_of('headers.per')}_(\w+)")
 
 

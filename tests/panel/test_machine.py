@@ -370,3 +370,29 @@ def test_a_column_of_cores_is_ranks_times_their_threads() -> None:
     assert by_cores["at"] == by_ranks["at"] == {"cores": 128, "threads": 4}
     with pytest.raises(gp.GenperfError, match="'threads' is missing"):
         gp.fit(runs).predict(pd.DataFrame({"ranks": [32]}))
+
+
+RUNS_OF_EPOCHS = pd.DataFrame({"gpus": [4, 8, 16, 32], "epochs": [10, 10, 20, 40]})
+RUNS_OF_EPOCHS["train time (h)"] = RUNS_OF_EPOCHS.epochs * (4.2 / RUNS_OF_EPOCHS.gpus + 0.05)
+RUNS_OF_STEPS = pd.DataFrame({"gpus": [1, 2, 4, 8], "batch_size_per_gpu": 32, "steps": [500, 250, 125, 125]})
+RUNS_OF_STEPS["total_time_s"] = RUNS_OF_STEPS.steps * (0.4 + 0.02 * RUNS_OF_STEPS.gpus**0.5)
+
+
+@pytest.mark.parametrize(
+    ("runs", "at", "seconds", "efficiency"),
+    [
+        (RUNS_OF_EPOCHS, {"gpus": 64}, 3600 * (4.2 / 64 + 0.05), (4.2 / 4 + 0.05) / (4.2 / 64 + 0.05) / 16),
+        (RUNS_OF_STEPS, {"gpus": 16}, 0.48, 0.42 / 0.48),
+    ],
+    ids=["epochs", "steps"],
+)
+def test_what_elapsed_in_another_number_of_steps_in_each_run_is_told_of_one(
+    runs: pd.DataFrame, at: dict[str, float], seconds: float, efficiency: float
+) -> None:
+    reply = gp.ask(runs, at=at).to_dict()
+    assert reply["time"] == pytest.approx(seconds, rel=0.05)
+    assert reply["efficiency"] == pytest.approx(efficiency, rel=0.1)
+    assert gp.fit(runs).predict({"gpus": [at["gpus"]]})["time"][0] == pytest.approx(reply["time"])
+    # The iterations of a solver differ by less.
+    solved = runs.assign(**{runs.columns[-2]: [100, 110, 120, 130]}).rename(columns={"epochs": "iterations"})
+    assert gp.ask(solved, at=at).answers[0].quantity == runs.columns[-1]
