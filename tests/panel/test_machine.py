@@ -396,3 +396,11 @@ def test_what_elapsed_in_another_number_of_steps_in_each_run_is_told_of_one(
     # The iterations of a solver differ by less.
     solved = runs.assign(**{runs.columns[-2]: [100, 110, 120, 130]}).rename(columns={"epochs": "iterations"})
     assert gp.ask(solved, at=at).answers[0].quantity == runs.columns[-1]
+
+
+def test_rounds_a_time_are_steps_whose_work_is_not_divided_by_their_clients() -> None:
+    runs = pd.DataFrame([(n, e) for n in (8, 16, 32, 64) for e in (1, 2)], columns=["clients", "local_epochs"])
+    runs["rounds/h"] = 3600 / (14 + 9 * runs.local_epochs + 0.12 * runs.clients)
+    reply = gp.ask(runs, clients=128, local_epochs=2).to_dict()
+    assert reply["time"] == pytest.approx(14 + 18 + 0.12 * 128, rel=0.1)
+    assert reply.get("efficiency") is None
