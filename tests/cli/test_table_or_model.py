@@ -292,3 +292,16 @@ def test_python_validates_and_reports_a_frame_or_a_path(shell: Shell) -> None:
     pd.testing.assert_frame_equal(*(one.drop(columns="seconds") for one in errors))
     for source in (RUNS, "runs.csv"):
         assert gp.report(source, "page.html").stat().st_size > 100_000
+
+
+def test_what_was_the_same_in_every_run_says_no_count_at_any_door(shell: Shell) -> None:
+    """A question of it alone is one of twice the largest count, and blind where the runs had another value."""
+    runs = csv_of("num_executors,executor_cores,duration_s", ((n, 4, 200 / n + 30) for n in (2, 4, 8, 16)))
+    Path("runs.csv").write_text(runs)
+    for cores in (4, 256):
+        answer = reply(shell, "ask", "runs.csv", "--at", f"executor_cores={cores}")
+        (row,) = reply(shell, "predict", "runs.csv", "--at", f"executor_cores={cores}")["predictions"]
+        assert (row["num_executors"], answer["at"]["num_executors"]) == (32, 32)
+        assert row["time"] == pytest.approx(answer["time"])
+        assert row["verdict"] == answer["verdict"]
+        assert (row["verdict"] == "extrapolating-blind") == (cores == 256)
