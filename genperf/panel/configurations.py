@@ -175,15 +175,12 @@ def completed(
     machine, factors = panel.machine, {f.name: f for f in panel.factors}
     for name, read in panel.inputs.items():
         hidden, beside = (read & {*columns}) - {*factors}, [factors[n] for n in read - {*columns} if n in factors]
-        if name in columns or not (hidden and beside):
-            continue
-        if not (fill and panel.runs):
-            raise _missing(beside, typical_run(panel, {}), where)
-        # Of `cores=ranks*threads` the ranks alone: the threads are those of the run with the nearest ranks.
-        node, given = parse(panel.derived[name]).node, {n: float(np.ravel(columns[n])[0]) for n in hidden}
-        distances = [abs(np.log(evaluate(node, {**run, **given}) / run[name])) for run in panel.runs]
-        nearest = panel.runs[int(np.argmin(distances))]
-        columns = {**columns, **{f.name: np.full(rows, nearest[f.name]) for f in beside}}
+        if fill and panel.runs and name not in columns and hidden and beside:
+            # Of `cores=ranks*threads` the ranks alone: the threads are those of the run with the nearest ranks.
+            node, given = parse(panel.derived[name]).node, {n: float(np.ravel(columns[n])[0]) for n in hidden}
+            distances = [abs(np.log(evaluate(node, {**run, **given}) / run[name])) for run in panel.runs]
+            nearest = panel.runs[int(np.argmin(distances))]
+            columns = {**columns, **{f.name: np.full(rows, nearest[f.name]) for f in beside}}
     requested_parts = parts_given(panel, columns)
     machine.ask_back(requested_parts)
     settled = machine.settled(requested_parts)

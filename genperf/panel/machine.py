@@ -62,10 +62,7 @@ def rises_with(values: AnyArray, others: AnyArray) -> bool:
 
 
 def further_ways_of(devices: AnyArray, product: AnyArray) -> float:
-    """Return the ways that no column has, devices/product of the ways of runs; zero where these make no devices.
-
-    One where any run has as many devices as its ways multiply to, else the whole number that several runs agree in.
-    """
+    """Return the ways that no column has, devices/product: one if in any run, else the number of all, or zero."""
     known = np.isfinite(devices) & (product > 0.0)
     further = devices[known] / product[known]
     if np.any(np.isclose(further, 1.0, rtol=SAME)):
@@ -109,15 +106,15 @@ class Machine(Struct, frozen=True, dict=True):
         if columns.get("workers") is not None and columns.get("workers") == columns.get("data_parallel"):
             columns.pop("workers" if any(name in columns for name in SPLITS) else "data_parallel")
         experts = columns.pop("expert_parallel", None)
-        if {"workers", "data_parallel"} <= {*columns} and self.runs and (further := self._further_ways(columns)) != 1.0:
+        if {"workers", "data_parallel"} <= {*columns} and self.runs and (further := self._further(columns)) != 1.0:
             # Experts have ways of their own, or the devices are split in a further way that no column has.
             with_experts = columns if experts is None else columns | {"expert_parallel": experts}
-            if self._further_ways(with_experts) == 1.0:
+            if self._further(with_experts) == 1.0:
                 return with_experts
             return columns if further else {n: factor for n, factor in columns.items() if n not in ALL_WAYS}
         return columns
 
-    def _further_ways(self, columns: Mapping[str, Factor]) -> float:
+    def _further(self, columns: Mapping[str, Factor]) -> float:
         """Return how many ways the devices of the runs have beside those of some columns: see `further_ways_of`."""
         names = [columns["workers"].name, *(f.name for name, f in columns.items() if name in ALL_WAYS)]
         devices, *ways = (np.array([run[name] for run in self.runs]) for name in names)
@@ -126,8 +123,7 @@ class Machine(Struct, frozen=True, dict=True):
     @cached_property
     def further_ways(self) -> float:
         """The ways that no column has and every run had, as in 4·PP·DP devices; one where the columns have all."""
-        counts_both = {"workers", "data_parallel"} <= {*self.columns}
-        return self._further_ways(self.columns) if counts_both and self.runs else 1.0
+        return self._further(self.columns) if {"workers", "data_parallel"} <= {*self.columns} and self.runs else 1.0
 
     @cached_property
     def part_of(self) -> dict[str, str]:

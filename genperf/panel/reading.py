@@ -394,9 +394,7 @@ def _derive_devices(reading: Reading, counts: Mapping[str | None, TableColumn]) 
 
 
 def _derive_cores(reading: Reading, counts: Mapping[str | None, TableColumn]) -> None:
-    """Count the cores where processes and the threads of each vary: all of them do the work, and are paid for.
-
-        cores = nodes · processes of a node · threads
+    """Count the cores, nodes · processes of a node · threads, where the last two vary: all of them do the work.
 
     Processes without nodes stay the count where no column has their cores, and so do devices, which threads feed.
     """
@@ -404,8 +402,7 @@ def _derive_cores(reading: Reading, counts: Mapping[str | None, TableColumn]) ->
     inside = [counts[part] for part in (*parts, "threads") if part in counts]
     processes, names = inside[-2:][0], [c.name for c in inside]
     vary = len(inside) > len(parts) and all(c.varies for c in inside[-2:]) and "workers" not in reading.mapping
-    devices = {"gpu", "gpus", "devices"} & words_in(processes.name)
-    if not vary or devices or not reading.roles.columns.isdisjoint(names):
+    if not vary or {"gpu", "gpus", "devices"} & words_in(processes.name) or reading.roles.columns.intersection(names):
         return
     cells = np.prod([c.values for c in inside], axis=0)
     others = [c for c in reading.with_role("setting", "consequence") if counts_cores(c.name) and c not in inside]

@@ -312,7 +312,7 @@ def _splits(model: PageModel) -> dict[str, Any] | None:
         "varied": [model.places[way.name] for way in columns.varied],
         **{name: None if column is None else model.places[column.name] for name, column in single.items()},
         "devices": None if columns.devices is None else model.formula(render(columns.devices)),
-        "further": columns.further,
+        "further": model.result.panel.machine.further_ways,
         "inside": columns.inside,
         "conditions": [model.formula(text) for text in columns.conditions],
     }

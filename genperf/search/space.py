@@ -296,8 +296,6 @@ class LayoutColumns(Struct, frozen=True):
     nodes: Factor | None
     #: All devices, a formula over the columns, where data-parallel ways take those that the ways leave; else None.
     devices: Node | None
-    #: The ways that no column has (`Machine.further_ways`).
-    further: float
     #: The most devices that a node had in a measured run; None where no column tells it.
     inside: int | None
     #: What a layout must keep beside its devices, over the columns.
@@ -327,7 +325,7 @@ def split_columns(result: FitResult) -> LayoutColumns | None:
         named["data_parallel"] = data_ways
     conditions_read = [parse(text) for text in CONDITIONS]
     conditions = [render(substitute(test.node, named)) for test in conditions_read if test.names <= {*named}]
-    return LayoutColumns(ways, panel.workers, panel.nodes, devices, panel.machine.further_ways, node_size, conditions)
+    return LayoutColumns(ways, panel.workers, panel.nodes, devices, node_size, conditions)
 
 
 def layouts(
@@ -354,8 +352,8 @@ def layouts(
     divisors = [float(k) for k in range(1, devices + 1) if devices % k == 0]
     for way in columns.varied:
         axes.setdefault(way.name, divisors)
-    factors = [quote_name(c.name) for c in columns.ways.values()]
-    product = "*".join(factors if columns.further == 1.0 else [*factors, f"{columns.further:g}"])
+    further = [] if panel.machine.further_ways == 1.0 else [f"{panel.machine.further_ways:g}"]
+    product = "*".join([*(quote_name(c.name) for c in columns.ways.values()), *further])
     conditions = [*where, f"{product} == {devices}" if columns.devices is None else f"{devices} % ({product}) == 0"]
     if columns.workers is not None:
         axes.setdefault(columns.workers.name, [float(devices)])

@@ -368,7 +368,7 @@ def test_a_column_of_cores_is_ranks_times_their_threads() -> None:
     )
     by_cores, by_ranks = (gp.ask(runs, at=at).to_dict() for at in ({"cores": 128, "threads": 4}, {"ranks": 32}))
     assert by_cores["at"] == by_ranks["at"] == {"cores": 128, "threads": 4}
-    with pytest.raises(gp.GenperfError, match="'threads' is missing"):
+    with pytest.raises(gp.GenperfError, match="'threads' and 'cores' are missing"):
         gp.fit(runs).predict(pd.DataFrame({"ranks": [32]}))
 
 
