@@ -402,7 +402,7 @@ def _derive_cores(reading: Reading, counts: Mapping[str | None, TableColumn]) ->
     inside = [counts[part] for part in (*parts, "threads") if part in counts]
     processes, names = inside[-2:][0], [c.name for c in inside]
     vary = len(inside) > len(parts) and all(c.varies for c in inside[-2:]) and "workers" not in reading.mapping
-    if not vary or {"gpu", "gpus", "devices"} & words_in(processes.name) or reading.roles.columns.intersection(names):
+    if not vary or {"gpu", "gpus"} & words_in(processes.name) or reading.roles.columns.intersection(names):
         return
     cells = np.prod([c.values for c in inside], axis=0)
     others = [c for c in reading.with_role("setting", "consequence") if counts_cores(c.name) and c not in inside]
