@@ -419,8 +419,11 @@ class Machine(Struct, frozen=True, dict=True):
             if growth is None and self.samples_of_one is not None:
                 # As measured within the runs, and in proportion beyond them.
                 going_on = going_on * np.interp(count, *self.samples_of_one) / np.interp(before, *self.samples_of_one)
-            # A step has one pass at least.
-            work = np.fmax(going_on, at_once)
+            # A step has one pass at least, of as many ways as the runs have where a pass would exceed their batch.
+            of_runs = (
+                base.get("data_parallel", ones) * base.get("micro_batch", np.nan * ones) * base.get("sequence", ones)
+            )
+            work = np.fmax(going_on, at_once * np.fmin(1.0, base["global_batch"] / of_runs))
         if work is None:
             return
         parts["global_batch"] = np.asarray(work, float)

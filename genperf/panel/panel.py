@@ -451,7 +451,9 @@ class Panel(Struct, frozen=True, dict=True):
 
     def column(self, name: str) -> str:
         """Return the column that a name stands for: another name of the field, or one that the user mapped."""
-        if name in {*(f.name for f in self.factors), *self.group}.union(*self.inputs.values()):
+        # Of `workers=nodes*devices` the devices that are asked are all; of `cores=ranks*threads` ranks are ranks.
+        read_by_formulas = {*self.group}.union(*self.inputs.values()) if "workers" in self.mapping else {*self.group}
+        if name in {*(f.name for f in self.factors), *read_by_formulas}:
             return name
         if name in self.mapping:
             return self.mapping[name]
