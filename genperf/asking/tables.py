@@ -660,6 +660,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             is_weak = assumed == "weak"
             work, other = ("keep their work", "strong") if is_weak else ("share one amount of work", "weak")
             notes.append(f"{reason}, so all are taken to {work}; --scaling {other} says otherwise")
+        is_read = reading.columns[name].kind != "" or self.opened.given.measured_column is not None
+        if not is_read and header_of(re.split(r"[(\[]", name)[0]).kind == "time":
+            notes.append(f"the unit of '{name}' is not known; --time {shlex.quote(name)} --unit h, of hours, says it")
         rate = reading.columns.get(reading.roles.measured.get("throughput", ""))
         if rate is not None and not rate.header.kind and self.opened.given.measured_column is None:
             what = f"'{rate.name}' has no unit and rises with {reading.scale}: it is taken for a throughput"

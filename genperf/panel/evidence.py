@@ -23,6 +23,7 @@ from genperf.table.cells import Cells
 from genperf.table.clean import MISSING, labels, mostly_numbers, numbers, seconds_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import (
+    MONEY_IN_NAME,
     STATISTIC,
     STATISTICS,
     STEP_WORDS,
@@ -340,7 +341,6 @@ _COLLECTIVE = re.compile(any_of("columns.collective"))
 #: A day, perhaps with its time: `2024-01-31 10:00`, `31.1.2024`.
 _DATE = re.compile(r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{4})(?!\d)")
 _NUMBER_OF_A_RUN = re.compile(any_of("columns.number_of_a_run"))
-_MONEY = re.compile(rf"(^|.*[\W_]){any_of('columns.money')}([\W_].*|$)")
 _WHOLE = re.compile(rf"(^|_){any_of('headers.whole')}(_|$)")
 _PHASE = re.compile(rf"(^|_)({'|'.join(word for words in PHASES.values() for word in words)})(_|$)")
 #: Why a column is no setting.
@@ -396,7 +396,7 @@ def role_by_words(name: str, names: Collection[str] = ()) -> tuple[Literal["spre
         return "spread", "its header is that of an earlier prediction"
     if flat.startswith("_") or _NUMBER_OF_A_RUN.fullmatch(flat):
         return "label", "it numbers the runs"
-    if _MONEY.fullmatch(flat):
+    if MONEY_IN_NAME.fullmatch(name.lower()):
         return "ratio", MONEY
     if _RESULT.fullmatch(flat) or (_COLLECTIVE.search(flat) and bandwidth_of(name)):
         return "ratio", "its header is that of a result that is computed from others"
@@ -479,7 +479,8 @@ def measurement_of_column(
     header = header or header_of(name)
     if not header.kind:
         return {"throughput" if LEAST_GROWTH < growth < MOST_GROWTH else "quantity": name}, {}
-    if header.kind == "quantity" and not header.counted:
+    # The time of one sample is that of all workers if it falls.
+    if header.kind == "quantity" and (not header.counted or (" " not in header.counted and growth >= -LEAST_GROWTH)):
         return {"quantity": f"{name}:{header.unit}" if header.unit else name}, {}
     # How many devices or nodes share the number, as a formula; empty of one that is of all.
     of_all = _units_of_rate(name, header, names, counted, mapping or {}) if header.shared else ""

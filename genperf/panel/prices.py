@@ -38,14 +38,14 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> L
         return legend
     nodes = next((c.name for c in reading.with_role("setting") if c.canonical == "nodes"), None)
     per_equal, per_total = (None if of_a_device else nodes), (reading.scale if nodes == reading.scale else None)
-    sign = re.search(r"[$€£¥]", f"{column.name} {units.get(column.name, '')}")
+    sign = re.search(r"(\bk)?([$€£¥])", f"{column.name} {units.get(column.name, '')}")
     prices, groups = list[RunPrice](), [*_groups(reading, len(counts))]
     for levels, rows in groups:
         equal, total = _price_of_one(column.values[rows]), _price_of_one(column.values[rows] / counts[rows])
         of_one, per = (total, per_total) if equal is None else (equal, per_equal)
         # One count does not tell the price of one from that of all.
         if of_one is not None and len(np.unique(counts[rows])) > 1:
-            text = f"{of_one:.6g}{sign[0] if sign else ''}/{column.header.unit}"
+            text = f"{of_one * (1e3 if sign and sign[1] else 1.0):.6g}{sign[2] if sign else ''}/{column.header.unit}"
             prices.append(RunPrice(text, per, levels))
     if len(prices) == len(groups) and len({(price.text, price.per) for price in prices}) == 1:
         prices = [replace(prices[0], levels={})]

@@ -407,7 +407,7 @@ def parsed_column(
         again = (step(f"{counted(sum(unique[text] for text in bare), 'cell')}: the name removed from '{name}'"),)
         unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
     with_point = [text for text in unique if "." in text]
-    points = points and bool(with_point) and all(map(EUROPEAN_GROUPS.fullmatch, with_point))
+    points = points and bool(with_point) and all(EUROPEAN_GROUPS.fullmatch(text.split()[0]) for text in with_point)
     if not points and text_numbers([*unique]) is not None:
         return (np.array(cells, dtype=object), "", again) if again else None
     filled = [text for text in unique if text.lower() not in {*MISSING, ""}]

@@ -19,13 +19,14 @@ TIME_WORDS = {
 }
 #: Characters of a header that are looked at: a longer one is a text, and no name.
 LONGEST_NAME = 500
-#: In brackets, and behind what a rate counts, `d` is a day.
-_WITH_DAYS = TIME_WORDS | dict.fromkeys(section("time")["d"], "d")
+#: In brackets, and behind what a rate counts, `d` is a day and `ore` are hours.
+_UNITS_OF_TIME = {w: unit for name in ("time", "powers") for unit, listed in section(name).items() for w in listed}
 #: What one throughput of many workers may be shared by.
 DEVICE_WORDS = frozenset(word + end for word in words_of("headers.device") for end in ("", "s"))
 NODE_WORDS = frozenset(word + end for word in words_of("headers.node") for end in ("", "s"))
 #: The steps of a training: their time is that of all workers together.
-STEP_WORDS = frozenset(word + end for word in words_of("headers.step") for end in ("", "s", "es"))
+_STEP = words_of("headers.step")
+STEP_WORDS = frozenset((*words_of("headers.steps"), *(word + end for word in _STEP for end in ("", "s", "es"))))
 JOB_WORDS = frozenset((*words_of("headers.job"), *words_of("headers.epoch")))
 _RATES, _TIMES, MEMORY_WORDS = (frozenset(words_of(f"headers.{kind}")) for kind in ("rate", "time", "memory"))
 _QUANTITIES = MEMORY_WORDS.union(words_of("headers.quantity"))
@@ -34,8 +35,8 @@ _LEFT = frozenset(words_of("headers.left"))
 _MULTIPLES = {word: multiple for multiple, spelled in section("multiples").items() for word in spelled}
 #: `Tokens/s (M)`: millions of them.
 _MULTIPLE_BEHIND = re.compile(
-    rf"(?P<rate>.+[^\W_])(?:\s*(?P<bracket>[(\[])|[\s_])(?:in )?"
-    rf"(?P<multiple>[kKMB]|{'|'.join(map(re.escape, _MULTIPLES))})(?(bracket)[)\]])"
+    rf"(?P<rate>.+[^\W_])(?:\s*(?P<bracket>[(\[])|,? |_)(?:in )?"
+    rf"(?P<multiple>[kKMB]|(?i:{'|'.join(map(re.escape, _MULTIPLES))}))\.?(?(bracket)[)\]])"
 )
 #: Behind a word for a time: what is chosen, and counts of steps.
 _CHOSEN_TIME = STEP_WORDS | {*words_of("headers.chosen_time")}
@@ -55,16 +56,17 @@ _NEVER_A_TIME = frozenset({*_COUNTED, *_COUNTED.values()} - {*words_of("headers.
 #: `per GPU img/s`, which is `img/s per GPU`.
 _PER_DEVICE_FIRST = re.compile(rf"^({any_of('headers.per')}[\s_\-](?:{'|'.join(sorted(DEVICE_WORDS))}))[\s_\-:,]+(.+)")
 #: `ktok`, `kimg`, `mcells`: so many of what is counted.
-_MANY = re.compile(rf"\b([kmb])({'|'.join(sorted(w for w in {*_COUNTED, *_COUNTED.values()} if len(w) > 2))})\b")
-#: What a time is per: `1b tokens`, `kimg`.
-_OF_MANY = re.compile(rf"1?([kmb]) ?({'|'.join(sorted(w for w in {*_COUNTED, *_COUNTED.values()} if len(w) > 2))})")
+_LONG = "|".join(sorted(word for word in {*_COUNTED, *_COUNTED.values()} if len(word) > 2))
+_MANY = re.compile(rf"\b([kmb]|千|百万|十亿)({_LONG})\b")
+#: What a time is per: `1b tokens`, `kimg`, `1000 samples`, `image`.
+_OF_MANY = re.compile(rf"(\d*)([kmb]?) ?({_LONG})")
 _DATA = frozenset(prefix + unit for prefix in ("", "k", "m", "g", "t") for unit in words_of("headers.data")) - {"b"}
 _PLAIN = _RATES | {*words_of("headers.plain")}
 STATISTICS = words_of("headers.statistic")
 #: A word at the end of a header that says which statistic of what was measured it is: `median`, `p99`.
 STATISTIC = re.compile(rf"{'|'.join(STATISTICS)}|p\d\d?")
-#: `time for 100 steps`, none of them the mean.
-_OF_STEPS = re.compile(rf"([1-9]\d*) ?({'|'.join(sorted(word for word in STEP_WORDS if word.endswith('s')))})\b")
+#: `time for 100 steps`, none of them the mean, and `s per 100 steps`.
+_OF_STEPS = re.compile(rf"([1-9]\d*)(k?) ?({'|'.join(sorted(STEP_WORDS))})\b")
 #: `it_s`, `steps_s`: so many a second.
 _STEPS_A_SECOND = re.compile(rf"((?:train_|env_|mean_|avg_)?{any_of('headers.counted_steps')})_s", re.IGNORECASE)
 _PER = re.compile(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
@@ -92,6 +94,16 @@ _SYMBOL = re.compile(
 _OF_A_CLOCK = re.compile(r"(d+-)?h{1,2}:mm:ss")
 #: `tok/s/H100`
 _KIND_OF_DEVICE = re.compile(any_of("cells.kinds_of_devices"))
+#: In brackets behind a time: a unit that is not known, `sem.`, `wk`, or so many of one, `0.1 ms`; `(tp)` is a variant.
+_OTHER_UNIT = re.compile(
+    rf".*[(\[]\s*(?:(?i:{any_of('headers.other_time')})\.?"
+    rf"|(?!(?i:{any_of('headers.no_unit')})\b)(?:[a-zа-я]{{2}}|[^\W\d_]{{3,9}}\.)"
+    rf"|(?:[×x]? ?\d[\d.,^*e-]* ?|{any_of('headers.multiple_of_time')})(?:{'|'.join(map(re.escape, _UNITS_OF_TIME))})"
+    r")\s*[)\]]"
+)
+#: The header of money, and what beside it says that it is that of an hour.
+MONEY_IN_NAME = re.compile(rf"(^|.*[\W_]){any_of('columns.money')}([\W_].*|$)")
+_HOURLY = re.compile(any_of("headers.hourly"))
 _TO_AN_END = re.compile(r"\b(?:time|minutes|hours|days) to (?:train|accuracy|solution|convergence|target|loss)|\bttt\b")
 #: One device or node, whose throughput this is: `1 GPU img/s`, `images_per_sec_single_gpu`.
 OF_A_SINGLE = re.compile(
@@ -169,7 +181,7 @@ def header_of(column: str) -> Header:
     if multiple := _MULTIPLE_BEHIND.fullmatch(text):
         rate = header_of(f"{multiple['multiple']} {multiple['rate']}")
         # Behind a blank a letter may name a variant, but for a rate of an hour or a day.
-        if rate.kind == "rate" and (multiple["bracket"] or rate.unit != "s"):
+        if rate.kind == "rate" and (multiple["bracket"] or rate.unit != "s" or len(multiple["multiple"]) > 1):
             return rate
     # `throughput/device/samples_per_sec` is a rate at the end of a path.
     path, _, metric = text.rpartition("/")
@@ -187,6 +199,10 @@ def header_of(column: str) -> Header:
     has_no_unit = header.kind in ("", "time") and header.unit in ("", "s") and not last
     if has_no_unit and (behind := _WORDS_BEHIND.match(text)) and _is_unit(behind["unit"]):
         return header_of(behind[0])
+    if header.kind == "time" and not ("/" in unit or unit in TIME_UNITS) and _OTHER_UNIT.fullmatch(text):
+        return Header()
+    if header.kind != "rate" and _HOURLY.search(text.lower()) and MONEY_IN_NAME.fullmatch(text.lower()):
+        return Header("rate", "h")
     if not header.kind and (numbered := _NUMBERED.fullmatch(text)) and numbered[2].lower() in _TIMES:
         return header_of(numbered[1])
     # What it is per: `GPU` of `Tokens/sec/GPU`.
@@ -291,8 +307,10 @@ def _parted(text: str) -> tuple[str, str]:
     start = max(text.rfind("("), text.rfind("["))
     main, inside = text[:start].strip(" _\t"), text[start + 1 : -1].strip()
     closed = start >= 0 and text[-1:] in (")", "]") and not {")", "]"} & {*inside}
-    if closed and main and _is_unit(inside):
-        return main, inside
+    plain = inside.lower().strip(".")
+    is_spread = plain in words_of("columns.spread") and not re.search(any_of("headers.before_hours"), main.lower())
+    if closed and main and _is_unit(inside) and not is_spread:
+        return main, _UNITS_OF_TIME.get(plain, inside)
     # A quantity over its unit is the number below: `Runtime / s`. `images/s` is none, as images are no time.
     quantity, _, unit = map(str.strip, text.rpartition("/"))
     names = _sides_of_ratio(quantity)
@@ -308,22 +326,25 @@ def _is_unit(text: str) -> bool:
     sides = _sides_of_ratio(text)
     last = sides[-1][-1] if sides else ""
     is_rate = any(per[-1] in TIME_WORDS for per in sides[1:]) or (len(sides) > 1 and sides[0][-1] in TIME_WORDS)
-    return is_rate or last in _WITH_DAYS or last in _UNITS or _OF_A_CLOCK.fullmatch(text.lower()) is not None
+    return is_rate or last in _UNITS_OF_TIME or last in _UNITS or _OF_A_CLOCK.fullmatch(text.lower()) is not None
 
 
 def _sides_of_ratio(text: str) -> list[list[str]]:
     """Return the words of a header on each side of `/` or `per`: `step_time ms/epoch` → [[step, time, ms], [epoch]]."""
     # `ViT-B/16` is a network, and no ratio.
-    named = re.sub(r"(?<=-[A-Z])/(?=\d)", "-", text)
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", named).lower()
+    named = re.sub(r"(?<=-[A-Z])/(?=\d)", "-", re.sub(r"(?<=\d),(?=\d{3}\b)", "", text))
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])(?!Wh)", " ", named).lower()
     # A speed-up is no speed.
     spaced = re.sub(r"speed[\s_\-]+up(?![a-z])", "speedup", spaced)
     # No seconds are per second: `s/sec` is of samples.
     spaced = re.sub(r"\bs(?=/s(?:ec(?:ond)?)?\b)", "samples", spaced)
+    spaced = re.sub(r"^1(000)?000(?= \w+ ?(?:/|per ))", lambda size: "m" if size[1] else "k", spaced)
     spaced = _PER_DEVICE_FIRST.sub(r"\2 \1", spaced)
     sides = [re.split(r"[\s_\-.,:()\[\]]+", side) for side in _PER.split(spaced)]
-    sides = [[_MULTIPLES.get(word, word) for word in side if word] for side in sides]
-    sides[0] = _MANY.sub(r"\1 \2", " ".join(sides[0])).split(" ") if sides[0] else []
+    sides = [[word for word in side if word] for side in sides]
+    sides[0] = _MANY.sub(r"\1 \2", " ".join(sides[0])).split()
+    # A multiple is one of what stands behind it: `miles/s` are no thousands.
+    sides = [[*(_MULTIPLES.get(word, word) for word in side[:-1]), *side[-1:]] for side in sides]
     # `s/1 epoch` is `s/epoch`.
     sides[1:] = [side[1:] if len(side) > 1 and side[0] == "1" else side for side in sides[1:]]
     return [side for side in sides if side]
@@ -351,15 +372,21 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
     # A unit may begin with the clock that it was read from, `cpu seconds`, or with what has the time, `GPU hour`.
     before_a_time = {*words_of("headers.clock"), *DEVICE_WORDS, *NODE_WORDS}
     seconds = [unit[1:] if len(unit) > 1 and unit[0] in before_a_time else unit for unit in denominators]
-    timed = next((words for words in seconds if words[0] in _WITH_DAYS), None)
+    timed = next((words for words in seconds if words[0] in _UNITS_OF_TIME), None)
     # `M-particle-steps` are millions as well.
     multiple = next((f"{word.upper() if word != 'k' else word} " for word in numerator if word in ("k", "m", "b")), "")
     # Here something is per a unit of time that is no such unit itself.
     if timed is not None and not (len(numerator) == 1 and numerator[0] in TIME_WORDS):
         while len(numerator) > 1 and numerator[-1].endswith("ed") and numerator[-1] not in _PLAIN:
             numerator = numerator[:-1]  # samples trained, tokens processed
+        if numerator[-1] in _UNITS:
+            return Header("quantity", f"{_UNITS[numerator[-1]]}/{_UNITS_OF_TIME[timed[0]]}")
         counted = "" if numerator[-1] in _PLAIN or numerator[-1] in TIME_WORDS else numerator[-1]
-        return Header("rate", _WITH_DAYS[timed[0]], multiple + _CALLED.get(counted, counted), shared)
+        # `audio hours`, `hours of audio`
+        of_time = [word for word in numerator if word in TIME_WORDS and len(word) > len("min")]
+        what = [word for word in numerator if word not in {"of", *of_time, *_PLAIN, *before_a_time}]
+        counted = f"{what[-1]} {of_time[0]}" if of_time and what else counted
+        return Header("rate", _UNITS_OF_TIME[timed[0]], multiple + _CALLED.get(counted, counted), shared)
     if before:
         return None
     # `images_s`, and below names without a time, `throughput`, which are per second.
@@ -390,17 +417,29 @@ def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     words = [word for unit_words in sides for word in unit_words]
     inside = unit[0][-1] if unit else ""
     of = _of([*words, *(word for unit_words in unit for word in unit_words)])
-    unit_of_time = _WITH_DAYS.get(inside) or (TIME_WORDS.get(words[-1]) if len(words) > 1 else None)
+    unit_of_time = _UNITS_OF_TIME.get(inside) or (TIME_WORDS.get(words[-1]) if len(words) > 1 else None)
     # Per step or epoch; a time per sample or token is none of a step.
     per = denominators or unit[1:]
+    # `time for 100 steps` and `s per 100 steps` are of all of them, and `mean time of 100 steps` of one.
+    amounts = [_OF_STEPS.match(" ".join(unit_words)) for unit_words in per]
+    if not per and {*numerator}.isdisjoint(STATISTICS):
+        amounts = [amount for amount in _OF_STEPS.finditer(" ".join(numerator)) if amount[3] not in _STEP]
+    together = next(filter(None, amounts), None)
+    steps = int(together[1]) * int(MULTIPLES.get(together[2], 1)) if together else 1
     if per:
         named_unit = unit_of_time or next((TIME_WORDS[word] for word in numerator if word in TIME_WORDS), None)
-        if not any(unit_words[0] in STEP_WORDS | JOB_WORDS for unit_words in per):
+        plain = [unit_words[unit_words[0].isdigit() and len(unit_words) > 1] for unit_words in per]
+        if together is None and (STEP_WORDS | JOB_WORDS).isdisjoint(plain):
             many = _OF_MANY.fullmatch(" ".join(per[0]))
-            counted = f"{many[1].upper() if many[1] != 'k' else 'k'} {_COUNTED.get(many[2], many[2])}" if many else ""
-            return None if named_unit is None else Header("quantity", f"{named_unit}/{counted or per[0][-1]}", counted)
+            number = int(many[1] or 1) * int(MULTIPLES.get(many[2].upper(), 1)) if many else 1
+            letter = {1: "", 10**3: "k ", 10**6: "M ", 10**9: "B "}.get(number, f"{number} ")
+            counted = letter + _COUNTED.get(many[3], many[3]) if many else ""
+            of_what = counted if " " in counted else per[0][-1]
+            return None if named_unit is None else Header("quantity", f"{named_unit}/{of_what}", counted)
         if denominators:
-            return Header("time", named_unit or "s", of=of) if named_unit or set(numerator) & _TIMES else None
+            return (
+                Header("time", named_unit or "s", of=of, steps=steps) if named_unit or {*numerator} & _TIMES else None
+            )
     if unit_of_time is None and (words[0] in words_of("headers.time_alone") if len(words) == 1 else words[1] == "to"):
         # `hours_to_train`
         unit_of_time = TIME_WORDS.get(words[0])
@@ -415,9 +454,6 @@ def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     leading_word = words[1] if len(words) > 1 and words[0] in {*STATISTICS, "total"} else words[0]
     if unit_of_time is None and (words[-1] in _TIMES or ((leading_word in _TIMES or by_letter) and not chosen)):
         unit_of_time = "s"
-    # `time for 100 steps` is of all of them, and `mean time of 100 steps` of one.
-    together = _OF_STEPS.search(" ".join(numerator)) if {*numerator}.isdisjoint(STATISTICS) else None
-    steps = int(together[1]) if together else 1
     return None if unit_of_time is None else Header("time", unit_of_time, of=of, steps=steps)
 
 
@@ -454,7 +490,6 @@ TIME_UNITS = {
     "h": (3600.0, 1.0),
     "d": (86400.0, 1.0),
 }
-_UNITS_OF_TIME = {word: unit for unit, spelled in section("time").items() for word in spelled}
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _PREFIXES |= {"ki": 2.0**10, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
 _PER_STEP = re.compile(rf"(?: ?/ ?| per )(?:{'|'.join(sorted(STEP_WORDS))})$")
@@ -467,7 +502,8 @@ MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 def in_multiples(counted: str) -> tuple[float, str]:
     """Return how many of what one unit of a rate counts: an `M tokens` is a million of `tokens`."""
     multiple, _, plain = counted.partition(" ")
-    return (MULTIPLES[multiple], plain) if plain and multiple in MULTIPLES else (1.0, counted)
+    size = float(multiple) if multiple.isdecimal() else MULTIPLES.get(multiple)
+    return (size, plain) if plain and size else (1.0, counted)
 
 
 @lru_cache(maxsize=10_000)

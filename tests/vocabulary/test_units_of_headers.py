@@ -1,0 +1,131 @@
+"""The unit, the multiple and the amount that a header writes, in several languages."""
+
+import pytest
+
+from genperf.panel.evidence import MONEY, role_by_words
+from genperf.vocabulary.headers import Header, header_of, in_multiples
+
+
+@pytest.mark.parametrize(
+    ("column", "unit"),
+    [
+        ("Dauer pro Epoche [Std.]", "h"),
+        ("Laufzeit [Stdn.]", "h"),
+        ("Epoch time (hrs.)", "h"),
+        ("tempo per epoca (ore)", "h"),
+        ("время эпохи (ч)", "h"),
+        ("длительность эпохи (часы)", "h"),
+        ("czas epoki [godz.]", "h"),
+        ("czas epoki (minuty)", "min"),
+        ("durée (mn)", "min"),
+        ("time [µsec]", "us"),
+        ("time/step (10^-3 s)", "ms"),
+        ("czas [dni]", "d"),
+    ],
+)
+def test_a_unit_in_brackets_is_read(column: str, unit: str) -> None:
+    assert (header_of(column).kind, header_of(column).unit) == ("time", unit)
+
+
+@pytest.mark.parametrize(
+    "column", ["runtime (weeks)", "durée (sem.)", "step time (tens of ms)", "step time (0.1 ms)", "Laufzeit (xy)"]
+)
+def test_a_unit_that_is_not_known_is_none_of_seconds(column: str) -> None:
+    assert header_of(column) == Header()
+
+
+@pytest.mark.parametrize("column", ["time (ours)", "time (tp)", "Time (avg.)", "Runtime (ResNet-50)"])
+def test_a_variant_in_brackets_leaves_a_time_one(column: str) -> None:
+    assert header_of(column).kind == "time"
+
+
+def test_std_are_hours_behind_a_german_word_and_a_deviation_elsewhere() -> None:
+    assert role_by_words("Zeit (Std)") is None
+    for column in ("time (std)", "step time (Std.)", "Standardabweichung (s)", "écart-type", "standard deviation (ms)"):
+        role = role_by_words(column)
+        assert role is not None
+        assert role[0] == "spread"
+
+
+@pytest.mark.parametrize(
+    ("column", "counted"),
+    [
+        *((f"{word} Tokens/s", "M tokens") for word in ("Mio.", "Millionen", "millones de", "млн", "10^6", "1000000")),
+        *((f"Tokens/s ({word})", "M tokens") for word in ("Mio.", "in Mio.", "x1e6", "millones", "M")),
+        *((f"{word} images/s", "k images") for word in ("Tsd.", "milliers d'", "тыс.", "1000", "1,000", "miles de")),
+        *((f"images/s ({word})", "k images") for word in ("in Tausend", "milliers", "miles", "x1000", "k")),
+        ("Mrd. Tokens/s", "B tokens"),
+        ("tokens/s in millions", "M tokens"),
+        ("samples/s ×10^3", "k samples"),
+        ("百万tokens/s", "M tokens"),
+        ("miles/s", "miles"),
+        ("hours of audio per second", "audio hours"),
+        ("audio hours per hour", "audio hours"),
+        ("performance ns/day", ""),
+        ("GPU hours per day", ""),
+    ],
+)
+def test_multiples_and_amounts_of_time_are_part_of_what_a_rate_counts(column: str, counted: str) -> None:
+    assert (header_of(column).kind, header_of(column).counted) == ("rate", counted)
+
+
+@pytest.mark.parametrize(
+    ("column", "unit", "steps"),
+    [
+        ("s per 100 steps", "s", 100),
+        ("ms/10 it", "ms", 10),
+        ("time per 1000 steps (min)", "min", 1000),
+        ("wall (s/1000 it)", "s", 1000),
+        ("s/1,000 steps", "s", 1000),
+        ("Zeit pro 100 Schritte (s)", "s", 100),
+        ("tiempo por 100 pasos (s)", "s", 100),
+        ("time for 1k steps (min)", "min", 1000),
+        ("time for 100 steps (s)", "s", 100),
+        ("mean time for 100 steps (s)", "s", 1),
+        ("time/1 step (s)", "s", 1),
+    ],
+)
+def test_a_time_is_of_the_steps_that_its_header_counts(column: str, unit: str, steps: int) -> None:
+    assert header_of(column) == Header("time", unit, of="step", steps=steps)
+
+
+@pytest.mark.parametrize(
+    ("column", "amount", "counted"),
+    [
+        ("sec/1000 samples", 1e3, "samples"),
+        ("time/500 img (s)", 500.0, "images"),
+        ("s per 10k tokens", 1e4, "tokens"),
+        ("hours per million samples", 1e6, "samples"),
+        ("time per sample (ms)", 1.0, "samples"),
+    ],
+)
+def test_a_time_is_of_what_its_header_counts(column: str, amount: float, counted: str) -> None:
+    assert header_of(column).kind == "quantity"
+    assert in_multiples(header_of(column).counted) == (amount, counted)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        *(
+            "Kosten (€/h)",
+            "Coût (€/h)",
+            "Costo (€/h)",
+            "Koszt (zł/h)",
+            "成本(元/小时)",
+            "Rate ($/hr)",
+            "Kosten [EUR/Std]",
+        ),
+        *("Coût horaire (€)", "Stundenpreis (€)", "total_price_usd_hr", "hourly_rate", "Prijs (€/uur)", "hourly cost"),
+        *("価格(円/時間)", "Custo (R$/h)", "Cost (k€/h)", "$/h"),
+    ],
+)
+def test_money_of_an_hour_is_a_price_and_no_throughput(column: str) -> None:
+    assert role_by_words(column) == ("ratio", MONEY)
+    assert (header_of(column).kind, header_of(column).unit) == ("rate", "h")
+
+
+def test_energy_of_an_hour_is_no_throughput() -> None:
+    assert header_of("Energie (kWh/h)") == Header("quantity", "kWh/h")
+    assert header_of("Energy (kWh)") == Header("quantity", "kWh")
+    assert role_by_words("utilisation (per cent)") is None
