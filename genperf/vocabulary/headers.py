@@ -66,7 +66,7 @@ STATISTICS = words_of("headers.statistic")
 #: A word at the end of a header that says which statistic of what was measured it is: `median`, `p99`.
 STATISTIC = re.compile(rf"{'|'.join(STATISTICS)}|p\d\d?")
 #: `time for 100 steps`, none of them the mean, and `s per 100 steps`.
-_OF_STEPS = re.compile(rf"([1-9]\d*)(k?) ?({'|'.join(sorted(STEP_WORDS))})\b")
+_OF_STEPS = re.compile(rf"([1-9]\d*|(?=k ))(k?) ?({'|'.join(sorted(STEP_WORDS))})\b")
 #: `it_s`, `steps_s`: so many a second.
 _STEPS_A_SECOND = re.compile(rf"((?:train_|env_|mean_|avg_)?{any_of('headers.counted_steps')})_s", re.IGNORECASE)
 _PER = re.compile(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
@@ -179,7 +179,7 @@ def header_of(column: str) -> Header:
     text = _without_section(column)
     text = f"{steps[1]}/s" if (steps := _STEPS_A_SECOND.fullmatch(text)) else text
     if multiple := _MULTIPLE_BEHIND.fullmatch(text):
-        rate = header_of(f"{multiple['multiple']} {multiple['rate']}")
+        rate = header_of(f"{_MULTIPLES.get(multiple['multiple'].lower(), multiple['multiple'])} {multiple['rate']}")
         # Behind a blank a letter may name a variant, but for a rate of an hour or a day.
         if rate.kind == "rate" and (multiple["bracket"] or rate.unit != "s" or len(multiple["multiple"]) > 1):
             return rate
@@ -425,7 +425,7 @@ def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     if not per and {*numerator}.isdisjoint(STATISTICS):
         amounts = [amount for amount in _OF_STEPS.finditer(" ".join(numerator)) if amount[3] not in _STEP]
     together = next(filter(None, amounts), None)
-    steps = int(together[1]) * int(MULTIPLES.get(together[2], 1)) if together else 1
+    steps = int(together[1] or 1) * int(MULTIPLES.get(together[2], 1)) if together else 1
     if per:
         named_unit = unit_of_time or next((TIME_WORDS[word] for word in numerator if word in TIME_WORDS), None)
         plain = [unit_words[unit_words[0].isdigit() and len(unit_words) > 1] for unit_words in per]

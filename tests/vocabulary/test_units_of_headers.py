@@ -28,7 +28,14 @@ def test_a_unit_in_brackets_is_read(column: str, unit: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "column", ["runtime (weeks)", "durée (sem.)", "step time (tens of ms)", "step time (0.1 ms)", "Laufzeit (xy)"]
+    "column",
+    [
+        "runtime (weeks)",
+        "durée (sem.)",
+        "step time (tens of ms)",
+        "step time (0.1 ms)",
+        "time (hundredths of a second)",
+    ],
 )
 def test_a_unit_that_is_not_known_is_none_of_seconds(column: str) -> None:
     assert header_of(column) == Header()
@@ -53,7 +60,7 @@ def test_std_are_hours_behind_a_german_word_and_a_deviation_elsewhere() -> None:
         *((f"{word} Tokens/s", "M tokens") for word in ("Mio.", "Millionen", "millones de", "млн", "10^6", "1000000")),
         *((f"Tokens/s ({word})", "M tokens") for word in ("Mio.", "in Mio.", "x1e6", "millones", "M")),
         *((f"{word} images/s", "k images") for word in ("Tsd.", "milliers d'", "тыс.", "1000", "1,000", "miles de")),
-        *((f"images/s ({word})", "k images") for word in ("in Tausend", "milliers", "miles", "x1000", "k")),
+        *((f"images/s ({word})", "k images") for word in ("in Tausend", "milliers", "miles", "x1000", "/ 1000", "k")),
         ("Mrd. Tokens/s", "B tokens"),
         ("tokens/s in millions", "M tokens"),
         ("samples/s ×10^3", "k samples"),
@@ -77,6 +84,7 @@ def test_multiples_and_amounts_of_time_are_part_of_what_a_rate_counts(column: st
         ("time per 1000 steps (min)", "min", 1000),
         ("wall (s/1000 it)", "s", 1000),
         ("s/1,000 steps", "s", 1000),
+        ("time per thousand steps (s)", "s", 1000),
         ("Zeit pro 100 Schritte (s)", "s", 100),
         ("tiempo por 100 pasos (s)", "s", 100),
         ("time for 1k steps (min)", "min", 1000),
