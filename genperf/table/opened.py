@@ -741,12 +741,12 @@ def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False
     if not (points or decimal_point) and any("decimal comma read" in note.text for note in steps):
         # Beside `1.904,5` and `18,80` the points of other columns part thousands.
         return _with_numbers(source, units, points=True)
-    if source.delimiter == ";" and not (points or decimal_point):
-        for name in (n for n in texts if header_of(n).kind == "rate"):
-            dotted = [text for text in texts[name] if isinstance(text, str) and "." in text]
-            if dotted and all(map(EUROPEAN_GROUPS.fullmatch, dotted)):
-                taken = f"{dotted[0]} of '{name}' is read with a decimal point"
-                steps.append(step(f"{taken}; where it parts thousands, write the number without it"))
+    for name in (n for n in texts if not (points or decimal_point) and header_of(n).kind == "rate"):
+        dotted = [text for text in texts[name] if isinstance(text, str) and "." in text]
+        may_part = source.delimiter == ";" or all(text.endswith("0") for text in dotted)
+        if dotted and may_part and all(map(EUROPEAN_GROUPS.fullmatch, dotted)):
+            taken = f"{dotted[0]} of '{name}' is read with a decimal point"
+            steps.append(step(f"{taken}; where it parts thousands, write the number without it"))
     beside = {n: (name, c) for name in read for n, c in counts_beside(name, texts[name]).items()}
     for made, (name, counts) in beside.items():
         if made not in source.columns:
