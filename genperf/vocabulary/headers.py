@@ -97,7 +97,7 @@ _KIND_OF_DEVICE = re.compile(any_of("cells.kinds_of_devices"))
 #: In brackets behind a time: a unit that is not known, `sem.`, `wk`, or so many of one, `0.1 ms`; `(tp)` is a variant.
 _OTHER_UNIT = re.compile(
     rf".*[(\[]\s*(?:(?i:{any_of('headers.other_time')})\.?"
-    rf"|(?!(?i:{any_of('headers.no_unit')})\b)(?:[a-zа-я]{{2}}|[^\W\d_]{{3,9}}\.)"
+    rf"|(?!(?i:{any_of('headers.no_unit')})\b)[^\W\d_]{{3,9}}\."
     rf"|(?:[×x]? ?\d[\d.,^*e-]* ?|{any_of('headers.multiple_of_time')})(?:{'|'.join(map(re.escape, _UNITS_OF_TIME))})"
     r")\s*[)\]]"
 )
