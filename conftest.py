@@ -10,7 +10,8 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Generator, Iterator
-from functools import partial
+from functools import cache, lru_cache, partial
+from importlib import import_module
 from typing import Any
 
 # The programs that tests start read compiled modules, and so does the next run of the tests.
@@ -32,27 +33,55 @@ if providers := sys.modules.get("hypothesis.internal.conjecture.providers"):
     vars(providers)["_get_local_constants"] = lambda: providers._local_constants
 
 
-#: Trees of forests and boosting, and draws of the constants of a sum, each of which is a fit: in the tests, where those
-#: of users take half of the time of a fit to many factors, and those of users, with the draws of a series' curves.
-FEW, ALL = {"FOREST_TREES": 10, "TERM_DRAWS": 15}, {"FOREST_TREES": 300, "TERM_DRAWS": 60, "POSTERIOR_DRAWS": 800}
-#: Draws of a series' curves where tests are about answers, which predict by each of them.
-FEW_CURVES = {"POSTERIOR_DRAWS": 200}
+#: Trees of forests and boosting, and draws of the constants of a sum, each of which is a fit: those of users take half
+#: of the time of a fit to many factors.
+FEW: dict[str, Any] = {"FOREST_TREES": 4, "TERM_DRAWS": 15}
+#: Curves of the bank of series, draws of them, of causes and of what is compared, and parts that a stack is weighed by,
+#: where tests are about answers: those of users take half of the time of a question.
+FEW_CURVES: dict[str, Any] = {"POSTERIOR_DRAWS": 100, "BANK_CURVES": 2048, "JOINT_DRAWS": 2_000}
+FEW_CURVES |= {"IMPORTANCE_DRAWS": (256, 256, 256, 256, 256, 1024), "STACK_FOLDS": 3, "STACK_CUTS": 1}
+#: The modules that have these counts.
+COUNTING = ("causes.laws", "growth.readings", "process.fit", "process.means", "process.stacking", "search.compare")
+COUNTING = tuple(f"genperf.{name}" for name in (*COUNTING, "search.optimize", "validation.learners"))
 
 
-def patch_counts(patch: pytest.MonkeyPatch, counts: dict[str, int]) -> None:
-    """Set how many trees and draws there are."""
-    from genperf.growth import readings
-    from genperf.process import fit, means
-    from genperf.validation import learners
+@cache
+def counts_of_users() -> dict[str, Any]:
+    """Return the counts that users get, which are read before any is changed."""
+    from genperf.growth.bank import BANK_CURVES
 
-    for room in (learners, fit, means, readings):
+    rooms = [vars(import_module(name)) for name in COUNTING]
+    counts = {name: room[name] for room in rooms for name in (FEW | FEW_CURVES).keys() & room.keys()}
+    return {**counts, "BANK_CURVES": BANK_CURVES}
+
+
+def patch_counts(patch: pytest.MonkeyPatch, counts: dict[str, Any]) -> None:
+    """Set how many trees, curves and draws there are."""
+    for room in map(import_module, COUNTING):
         for name in counts.keys() & vars(room).keys():
             patch.setattr(room, name, counts[name])
+    for place, function in of_bank(counts["BANK_CURVES"]).items() if "BANK_CURVES" in counts else ():
+        patch.setattr(place, function)
+
+
+@cache
+def of_bank(curves: int) -> dict[str, Callable[..., Any]]:
+    """Return a bank of so many curves by its places, and what keeps what is made of it, in caches of its own."""
+    from genperf.causes import laws
+    from genperf.growth import cluster, fit, hints, posterior
+    from genperf.growth.bank import bank
+
+    kept = {posterior: ("_logarithms", "_layout", "_posterior"), cluster: ("step_kinds", "strength_kinds")}
+    kept |= {laws: ("_normal_draws",)}
+    functions = {f"{room.__name__}.{name}": vars(room)[name] for room, names in kept.items() for name in names}
+    caches = {p: lru_cache(f.cache_parameters()["maxsize"])(f.__wrapped__) for p, f in functions.items()}
+    return {**caches, **{f"{room.__name__}.bank": partial(bank, curves) for room in (cluster, fit, hints, posterior)}}
 
 
 @pytest.fixture(scope="session", autouse=True)
 def few_trees_and_draws() -> Iterator[None]:
     """Give forests few trees and sums few draws in every test that is not about their errors and intervals."""
+    counts_of_users()
     with pytest.MonkeyPatch.context() as patch:
         patch_counts(patch, FEW)
         yield
@@ -72,13 +101,13 @@ def names_of_examples(doctest_namespace: dict[str, Any]) -> None:
 @pytest.fixture
 def all_trees_and_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give forests the trees, and sums and series the draws, that users get."""
-    patch_counts(monkeypatch, ALL)
+    patch_counts(monkeypatch, counts_of_users())
 
 
 @pytest.fixture
 def all_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give sums and series the draws that users get, and forests few trees."""
-    patch_counts(monkeypatch, {name: count for name, count in ALL.items() if name != "FOREST_TREES"})
+    patch_counts(monkeypatch, {**counts_of_users(), "FOREST_TREES": FEW["FOREST_TREES"]})
 
 
 def search_once(patch: pytest.MonkeyPatch) -> None:
@@ -109,8 +138,8 @@ def all_searches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 #: Rooms whose tests are about answers: they fit the same tables often, and how a fit comes about is held elsewhere.
-ANSWERS = {"attribution", "browser", "causes", "cli", "docs", "one_run", "panel", "plots", "reporting", "search"}
-ANSWERS |= {"verification"}
+ANSWERS = {"attribution", "browser", "causes", "cli", "docs", "fuzz", "importers", "one_run", "panel", "plots"}
+ANSWERS |= {"reporting", "result", "search", "table", "verification"}
 
 
 @pytest.fixture(scope="session")
@@ -127,12 +156,13 @@ def fits_once(request: pytest.FixtureRequest, fits_of_the_session: dict[bytes, l
         return
     from genperf.fitting.auto import Auto
     from genperf.fitting.model import ExpressionModel
-    from genperf.growth import readings
-    from genperf.process import means
+    from genperf.growth import posterior, readings
+    from genperf.process import means, stacking
 
     def once(fit: Callable[..., Any]) -> Callable[..., Any]:
         def fit_once(model: Any, tables: Any, seed: int) -> Any:
-            key = pickle.dumps((model, list(tables), seed, means.TERM_DRAWS, readings.POSTERIOR_DRAWS))
+            counts = means.TERM_DRAWS, readings.POSTERIOR_DRAWS, len(posterior.bank().step), stacking.STACK_FOLDS
+            key = pickle.dumps((model, list(tables), seed, counts))
             if key not in fits_of_the_session:
                 fits_of_the_session[key] = fit(model, tables, seed)
             return list(fits_of_the_session[key])

@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -215,3 +216,15 @@ def assert_says(text: str, patterns: Iterable[str]) -> None:
             pattern,
             text,
         )
+
+
+def questions_in(path: Path) -> dict[str, tuple[str, list[str], list[str]]]:
+    """Return the questions of a file by their titles: a table, the options, and the patterns of what is said."""
+    questions = {}
+    for section in path.read_text(encoding="utf-8").split("\n== ")[1:]:
+        # A remark may stand below the title.
+        title, _, question = section.partition("\n$ ")
+        options, _, rest = question.partition("\n")
+        table, *patterns = rest.split("\n> ")
+        questions[title.partition("\n")[0]] = f"{table}\n", shlex.split(options), [p.rstrip("\n") for p in patterns]
+    return questions

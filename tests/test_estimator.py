@@ -14,18 +14,25 @@ import genperf as gp
 from genperf.errors import GenperfError
 from genperf.estimator import GenericRegressor
 
+pytestmark = pytest.mark.usefixtures("one_search")
+
+
+@pytest.fixture
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw the constants twice, in tests that are not about intervals, which the draws are for."""
+    monkeypatch.setattr("genperf.estimator.fit", partial(gp.fit, draws=2))
+
 
 # The checks are about values and shapes: a sum that every table of theirs has the column of is as good as any law.
 @parametrize_with_checks([GenericRegressor("c + a*x0", lam=1e-3)])
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.usefixtures("one_search")
-def test_scikit_learn_checks(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Nor are they about intervals, which the draws are for.
-    monkeypatch.setattr("genperf.estimator.fit", partial(gp.fit, draws=2))
+@pytest.mark.usefixtures("few_draws")
+def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("few_draws")
 def test_column_names_are_consistent() -> None:
     check_dataframe_column_names_consistency("GenericRegressor", GenericRegressor(structure="separable"))
 
@@ -45,6 +52,7 @@ def test_mixed_columns() -> None:
     assert (model.predict(X) <= ends[:, 1]).all()
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_works_in_searches() -> None:
     X, y = runs()
     model = GenericRegressor("a*batch**p + b*log2(workers) + c", extrinsic=["workers"], categorical=["framework"])
@@ -94,6 +102,7 @@ def test_a_split_names_a_column_that_is_missing() -> None:
         next(gp.ScaleSplit("nodes").split(pd.DataFrame({"workers": [1, 2]})))
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_splits_serve_cross_validation() -> None:
     X = pd.DataFrame({"workers": [1, 2, 4, 8, 16]})
     y = 1.0 + 8.0 / X.workers

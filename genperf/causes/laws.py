@@ -1,7 +1,7 @@
 """The time of a step by the one thing that is wrong with it, and the evidence of runs for each such law."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from msgspec import Struct, field
@@ -14,7 +14,7 @@ from genperf.panel.panel import several_nodes
 Prior = tuple[float, float]
 
 
-class Runs(Struct, frozen=True, eq=False):
+class Runs(Struct, frozen=True, eq=False, dict=True):
     """Measured configurations; arrays of shape (rows,)."""
 
     #: All devices of a run, and its nodes.
@@ -38,7 +38,7 @@ class Runs(Struct, frozen=True, eq=False):
     #: Whether the nodes are counted, and not taken to be full ones of a usual size.
     nodes_known: bool = True
 
-    @property
+    @cached_property
     def reference(self) -> float:
         """The median of the batches of one device."""
         return float(np.median(self.batch))
@@ -220,7 +220,10 @@ def cause_seconds(values: Mapping[str, Array], runs: Runs, form: Form) -> dict[s
     crowd = (per_node - 1.0) / max(float(per_node.max()) - 1.0, 1.0)
     computation = of("slower") * device * runs.batch * (1.0 + of("inside") * crowd)
     rings = runs.nodes if several_nodes(runs.nodes.max()) else runs.devices
-    ring = np.where(rings > 1.0, 2.0 * (rings - 1.0) / rings, 0.0) * (rings / 2.0) ** values["growth"]
+    # Each size of a ring is raised to the powers once.
+    sizes, size_of_row = np.unique(rings, return_inverse=True)
+    grown = ((sizes / 2.0) ** values["growth"])[:, size_of_row]
+    ring = np.where(rings > 1.0, 2.0 * (rings - 1.0) / rings, 0.0) * grown
     exchange = of("link") * of("exchange") * computation_alone * ring
     hidden = np.maximum(values["layer"] * exchange, exchange - BACKWARD_SHARE * computation)
     exposed = hidden if form.overlaps else by_row(exchange, hidden)
@@ -285,7 +288,9 @@ def _shares_of(logarithms: Array) -> Array:
 def _density(runs: Runs, form: Form, values: Mapping[str, Array]) -> Array:
     """Return ln of the density of all that was measured at each draw."""
     seconds_of_parts = cause_seconds(values, runs, form)
-    noise = np.sqrt(values["misfit"] ** 2 + np.nan_to_num(runs.scatter) ** 2)
+    repeats = np.nan_to_num(runs.scatter) ** 2
+    # Without repeats, or with those of one scatter, the noise of all rows is that of the first.
+    noise = np.sqrt(values["misfit"] ** 2 + (repeats[:1] if np.all(repeats == repeats[0]) else repeats))
     density = _log_normal(runs.seconds, seconds_of_parts["total"], noise).sum(axis=1)
     for name, seconds in runs.phases.items():
         is_measured = np.isfinite(seconds) & (seconds > 0.0)

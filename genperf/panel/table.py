@@ -482,9 +482,9 @@ def group_keys(frame: pd.DataFrame, group: Sequence[str]) -> list[tuple[str, ...
 
 def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> Integers:
     """Return for each row the number of its combination of values, by first appearance: 0, 1, 0 of a, b, a."""
-    number = np.zeros(len(frame), dtype=np.int64)
-    for name in dict.fromkeys(names):
-        codes, values = pd.factorize(frame[name].to_numpy(), use_na_sentinel=False)
+    columns = [pd.factorize(frame[name].to_numpy(), use_na_sentinel=False) for name in dict.fromkeys(names)]
+    number = columns[0][0] if columns else np.zeros(len(frame), dtype=np.int64)
+    for codes, values in columns[1:]:
         # Numbering anew after each column keeps the product below rows², so it never overflows.
         number = pd.factorize(number * len(values) + codes)[0]
     return number.astype(np.int64)

@@ -208,6 +208,7 @@ def test_every_level_is_doubled_at_one_configuration() -> None:
 # --- ratios of predictions: what both share cancels, and the interval is that of the draws ---------------------------
 
 
+@pytest.mark.usefixtures("all_draws")
 @pytest.mark.parametrize(
     ("law", "sentence"),
     [

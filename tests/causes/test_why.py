@@ -11,6 +11,8 @@ from helpers import Shell, done, refusal, reply, runs_of
 import genperf as gp
 from genperf.causes.laws import FORMS, INPUT, NONE
 
+pytestmark = pytest.mark.usefixtures("all_draws")
+
 #: The exchange of 100 MB over m nodes at 25 Gbit/s, s: 2·(m - 1)/m·M/B.
 HINTS = {"bandwidth": "25Gbit/s", "message": "100MB"}
 

@@ -35,7 +35,7 @@ def test_a_price_in_thousands_is_written_out(shell: Shell) -> None:
     [
         (COMMAS, ("--full",), "points between thousands removed from 'Durchsatz'"),
         (csv_of("nodes,runtime (weeks)", zip(NODES, MINUTES, strict=True)), ("--full",), "is not known"),
-        (csv_of("nodes,Dauer pro Epoche [Std.]", zip(NODES, MINUTES, strict=True)), (), "8.43 h"),
+        (csv_of("nodes,Dauer pro Epoche [Std.]", zip(NODES, MINUTES, strict=True)), (), "        8.4"),
         (csv_of("nodes,s per 100 steps", zip(NODES, (50, 53, 55, 57), strict=True)), (), "efficiency, weak"),
         (csv_of("gpus,Mio. Tokens/s", zip(NODES, (0.54, 1.06, 2.08, 4.0), strict=True)), (), " M tokens/s"),
         # The time of one sample is that of all workers where it falls, and may be that of one of them elsewhere.

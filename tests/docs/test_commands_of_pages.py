@@ -104,6 +104,7 @@ def test_a_table_is_read_as_the_page_shows(tmp_path: Path, before: str, after: s
 # --- docs/optimize.md, docs/transformers.md and docs/ask-and-compare.md: worked examples -----------------------------
 
 
+@pytest.mark.usefixtures("all_draws")
 def test_a_deadline_and_a_budget_in_whole_nodes(shell: Shell) -> None:
     page = page_of("docs/optimize.md")
     (table,), (commands,), (text,) = (blocks(page, language) for language in ("csv", "sh", "text"))

@@ -104,6 +104,8 @@ def dask_address() -> Iterator[str]:
     dask = pytest.importorskip("dask")
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0, "distributed.logging.distributed": "critical"}),
+        # Workers are forked from one process that has read Dask, and read it not again each.
+        dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
         ) as cluster,

@@ -1,11 +1,22 @@
 """`auto` on a series: what it says of good and bad input, and the figures it must keep."""
 
+from __future__ import annotations
+
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import Shell
+from msgspec.structs import replace
+from numpy.testing import assert_allclose
+from scipy.stats import multivariate_normal
 
 import genperf as gp
 from genperf.errors import FitError
+from genperf.growth import Counts, Draws, Layout, Posterior, bank, forecast, posterior_of
+from genperf.growth.bank import LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, UNSEEN_DRAWN, UNSEEN_NETWORKS, prior
+from genperf.growth.cluster import combined, shown
 from genperf.growth.measured import MOST_CONFIGURATIONS, series_of
 from genperf.result import FitResult
 
@@ -171,3 +182,204 @@ def test_an_outlier_among_repeats_is_named_and_does_not_pull() -> None:
     assert "workers=4" in noted[0]
     asked = {"workers": [16, 32]}
     assert with_it.predict(asked).time.to_numpy() == pytest.approx(without.predict(asked).time.to_numpy(), rel=0.02)
+
+
+# --- series that are too short, out of order, of two clusters, or that turn: what the command line says of them ------
+
+FIT = ["fit", "runs.csv", "--time", "t", "--extrinsic", "gpus,nodes", "-o", "model.json"]
+COUNTS = [1, 2, 4, 8, 16]
+NODES = [1, 1, 1, 2, 4]
+TIMES = [0.9, 0.95, 1.0, 1.3, 1.4]
+
+
+def fitted(shell: Shell, rows: pd.DataFrame) -> str:
+    """Return what a fit prints, in one line."""
+    rows.to_csv("runs.csv", index=False)
+    status, out, errors = shell(*FIT)
+    assert status == 0
+    return (out + errors).replace("\n", " ")
+
+
+def series(first: int = 0, last: int = 5) -> pd.DataFrame:
+    rows = pd.DataFrame({"gpus": COUNTS, "nodes": NODES, "t": TIMES})
+    return rows.iloc[first:last]
+
+
+@pytest.mark.parametrize(("first", "verdict"), [(3, "extrapolating-blind"), (2, "caution")])
+def test_two_and_three_scales_are_fitted_with_a_warning(first: int, verdict: str, shell: Shell) -> None:
+    assert f"at twice the largest scale (gpus=32): {verdict}" in fitted(shell, series(first))
+
+
+def test_two_clusters_along_one_series_are_named(shell: Shell) -> None:
+    rows = series().assign(site=["old", "old", "old", "new", "new"])
+    said = fitted(shell, rows)
+    assert "'site' is old up to gpus=4 then new from 8" in said
+    assert "--group site" in said
+    assert "different machines" not in fitted(shell, rows.assign(site="old"))
+
+
+def test_times_that_fall_then_rise_are_met_inside_and_rise_beyond(shell: Shell) -> None:
+    rows = pd.DataFrame({"gpus": [1, 2, 4, 8, 16, 32], "nodes": [1, 1, 1, 2, 4, 8], "t": [10, 5.2, 3, 2.2, 2.6, 4.0]})
+    fitted(shell, rows)
+    _, far, _ = shell("predict", "model.json", "--at", "gpus=64", "--at", "nodes=16", "--json")
+    (row,) = json.loads(far)["predictions"]
+    # It rises on, and no faster than the workers.
+    assert 4.0 < row["time"] < 8.0 < 1.5 * row["upper"]
+    assert shell("predict", "model.json", "--data", "runs.csv", "-o", "back.csv")[0] == 0
+    back = pd.read_csv("back.csv")
+    assert back.time.to_numpy() == pytest.approx(rows.t.to_numpy(), rel=0.05)
+
+
+def test_rows_in_any_order_are_one_series() -> None:
+    """Four batches on four counts: work is relative to the largest batch of the largest count."""
+    rows = pd.DataFrame({"gpus": [1, 2, 4, 8] * 4, "batch": np.repeat([8, 16, 32, 64], 4)})
+    wander = 1.0 + 0.01 * np.sin(np.arange(16.0) ** 2)
+    rows["t"] = (0.05 + 0.01 * rows.batch + 0.02 * np.log2(rows.gpus)) * wander
+    answers = []
+    for seed in (None, 3, 4):
+        table = gp.read_table(rows.sample(frac=1.0, random_state=seed), time="t", extrinsic="gpus", intrinsic="batch")
+        answers.append(gp.fit(table).predict({"gpus": [32], "batch": [128]})[["time", "lower", "upper"]].to_numpy())
+    np.testing.assert_allclose(answers[1:], [answers[0]] * 2, rtol=1e-9)
+
+
+# --- what a hint of the network changes in `auto`: the second node of a network that no run shows, and nothing else ---
+
+HINTS = {"bandwidth": "100Gbit/s", "parameters": "25M"}
+
+
+def runs(second: float | None = None) -> pd.DataFrame:
+    """Return a series inside one node of eight, and perhaps its second node."""
+    rows = [(1, 1, 0.300), (2, 1, 0.306), (4, 1, 0.312), (8, 1, 0.319)]
+    return pd.DataFrame([*rows, *([(16, 2, second)] if second else [])], columns=["gpus", "nodes", "s"])
+
+
+def upper(frame: pd.DataFrame, hints: dict[str, str] | None) -> float:
+    result = gp.fit(frame, time="s", extrinsic="gpus,nodes", hints=hints)
+    return float(result.predict({"gpus": 16, "nodes": 2})["upper"].iloc[0])
+
+
+def test_a_fast_link_narrows_the_second_node_and_a_slow_one_moves_it() -> None:
+    without, fast = upper(runs(), None), upper(runs(), HINTS)
+    slow = upper(runs(), {**HINTS, "bandwidth": "1Gbit/s"})
+    # Without a hint it ends at 0.49 s: the prior of 26 sources leaves a fast link little to say.
+    assert 0.319 < fast < 0.97 * without
+    assert slow > 10.0 * without
+
+
+def test_a_published_network_has_its_parameters() -> None:
+    assert upper(runs(), {**HINTS, "parameters": "gpt2-xl"}) == upper(runs(), {**HINTS, "parameters": "1.558B"})
+
+
+def test_measured_nodes_win_over_the_hint() -> None:
+    measured = pd.concat([runs(0.9), pd.DataFrame({"gpus": [32, 64], "nodes": [4, 8], "s": [0.95, 0.99]})])
+    told, untold = (
+        gp.fit(measured, time="s", extrinsic="gpus,nodes", hints=hints)
+        for hints in ({**HINTS, "bandwidth": "400Gbit/s"}, None)
+    )
+    asked = pd.DataFrame({"gpus": [16, 128], "nodes": [2, 16]})
+    assert told.predict(asked).equals(untold.predict(asked))
+    assert [n.kind for n in told.notes if n.kind.startswith("hint")] == ["hint_contradicted"]
+
+
+@pytest.mark.parametrize(
+    ("frame", "roles", "hints", "text"),
+    [
+        (runs(), {}, HINTS, "rests on the hint"),
+        (runs(0.33), {}, HINTS, "agree with the hint within a factor of 3: it changes nothing"),
+        (runs(), {}, {"bandwidth": "100Gbit/s"}, "how many bytes a step exchanges is not known"),
+        (runs(), {"extrinsic": "gpus"}, HINTS, "does not tell nodes from workers"),
+        (runs(), {"time": None, "throughput": "s"}, HINTS, "the time of one step is not known"),
+    ],
+)
+def test_notes(frame: pd.DataFrame, roles: dict[str, str], hints: dict[str, str], text: str) -> None:
+    result = gp.fit(frame, hints=hints, **{"time": "s", "extrinsic": "gpus,nodes", **roles})
+    notes = [n.text for n in result.notes if n.kind.startswith("hint")]
+    assert len(notes) == 1
+    assert text in notes[0]
+
+
+# --- the bank of curves is its prior, its posterior is that of a Gaussian process, and a table knows its cluster -----
+
+N = np.array([1.0, 2.0, 4.0, 8.0])
+INSIDE = Counts(N, np.ones(4), np.ones(4))
+BEYOND = Counts(2.0 * N, N, np.ones(4))
+
+
+def posterior(times: list[float], counts: Counts = INSIDE, variance: float = 0.0) -> Posterior:
+    return posterior_of(counts, np.log(times), np.full(len(times), variance))
+
+
+def test_bank_is_its_prior():
+    drawn = bank()
+    arises = prior().class_share @ prior().present
+    assert_allclose(drawn.present.mean(axis=0), arises, atol=0.02)
+    plain = drawn.present[:, 0]
+    assert_allclose(np.median(drawn.sizes[plain, 0]), prior().median[0], rtol=0.05)
+    assert_allclose(drawn.unseen.mean(), UNSEEN_DRAWN, atol=0.01)
+    weights = np.exp(drawn.logarithms) / len(drawn.unseen)
+    assert_allclose([weights.sum(), weights[drawn.unseen].sum()], [1.0, UNSEEN_NETWORKS], atol=0.01)
+    assert (drawn.sizes >= 0.0).all()
+    # The same each time.
+    assert drawn is bank()
+    bank.cache_clear()
+    assert_allclose(bank().sizes, drawn.sizes, rtol=0.0)
+
+
+def test_overheads_by_hand():
+    # Sixteen workers on two nodes, eight each.
+    known, exponents = prior(), np.array([1.0, 2.0])
+    found = {o.name: known.values(place, 16.0, 2.0, exponents) for place, o in enumerate(known.overheads)}
+    assert found["one after another"].tolist() == [1 / 8, 1 / 64]
+    # Eight workers of a node, the first one or two without contention.
+    assert_allclose(found["contention"], [7.0, 6.0])
+    # Limits of eight and of thirty-two workers, which count from the second node on.
+    assert known.values(8, 16.0, 2.0, np.array([8.0, 32.0])).tolist() == [1.0, 0.0]
+    assert float(known.values(8, 16.0, 1.0, 8.0)) == 0.0
+    del found["one after another"], found["saturation"], found["contention"]
+    assert [float(v) for v in found.values()] == [0.875, 4.0, 1.0, 0.5, 1.0, 0.5, 1.0]
+
+
+def test_densities_and_forecasts_are_those_of_a_gaussian_process():
+    variances = np.array([0.01, 0.0, 0.02, 0.005])
+    layout = Layout(INSIDE, variances)
+    y = np.log([1.0, 1.2, 1.3, 1.9])
+    found = np.log(layout.weights(y)[0]) - bank().logarithms
+    there, vague = Counts(np.array([16.0, 64.0]), np.array([2.0, 8.0]), np.ones(2)), 1e4
+    x, z, curves = np.log2(N), np.array([4.0, 6.0]), np.arange(16)
+    noise = prior().noise
+    for w, step in enumerate(prior().walk_step):
+        whole = step**2 * np.minimum.outer(x, x) + np.diag((step * noise) ** 2 + variances) + vague
+        density = [multivariate_normal.logpdf(y - curve, cov=whole) for curve in layout.curves[:, :16].T]
+        # A flat level and one of a large variance differ by a constant.
+        assert_allclose(np.diff(found[w, :16]), np.diff(density), rtol=1e-5, atol=1e-5)
+        across = step**2 * np.minimum.outer(z, x) + vague
+        gain = np.linalg.solve(whole, across.T).T
+        one = Posterior(y, layout, np.ones((4, layout.curves.shape[1])), 0.0)
+        mean, _, variance = Draws(one, np.full(16, w), curves).forecast(there)
+        expected = layout.logarithms(there, curves) + gain @ (y[:, None] - layout.curves[:, :16])
+        slope = max(SLOPE_SD * step, LEAST_SLOPE) * np.array([1.0, 3.0])
+        assert_allclose(mean, expected.T + MEAN_SLOPE * slope, rtol=1e-4, atol=1e-4)
+        left = np.diag(step**2 * np.minimum.outer(z, z) + vague - gain @ across.T)
+        assert_allclose(variance[0], left + slope**2 + (step * noise) ** 2, rtol=1e-4, atol=1e-6)
+
+
+def test_an_unseen_network_widens_upwards_only():
+    flat = posterior([1.0, 1.0, 1.0, 1.0])
+    inside = forecast([flat.draws()], [1.0], [Counts(np.array([16.0]), np.array([1.0]), np.ones(1))]).interval()
+    beyond = forecast([flat.draws()], [1.0], [Counts(np.array([16.0]), np.array([2.0]), np.ones(1))]).interval()
+    # Of 14 % of the networks nothing is known. Of 40 %, as once, the upper end was above 1.5.
+    assert beyond[2][0] > 1.4 * inside[2][0]
+    assert beyond[1][0] > 0.8 * inside[1][0]
+
+
+def test_a_table_knows_its_cluster():
+    # Nineteen programs take a tenth longer on the second node; one never left its node.
+    slow = [posterior([1.0, 1.1 + 0.001 * k, 1.12, 1.13], BEYOND) for k in range(19)]
+    lone = posterior([1.0, 1.01, 1.02, 1.03])
+    far = Counts(np.array([16.0]), np.array([2.0]), np.ones(1))
+    alone = forecast([lone.draws()], [1.0], [far]).interval()
+    known = combined([shown(each.weights, beyond=True) for each in slow])
+    shared = forecast([replace(lone, tilt=known.tilt).draws()], [1.0], [far]).interval()
+    assert shared[2][0] < alone[2][0]
+    assert 1.05 < shared[0][0] < 1.25
+    assert combined([]) is None
