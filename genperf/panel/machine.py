@@ -489,7 +489,8 @@ class Machine(Struct, frozen=True, dict=True):
         hint = "give one of them, or numbers that agree"
 
         def shown(row: int, *names: str) -> list[str]:
-            return [f"{self.called(name)}={parts[name][row]:g}" for name in names]
+            sizes = {name: f"{parts[name][row]:g}" for name in names}
+            return [f"{self.called(n)}={s}" if n in PARTS else f"{s} further ways" for n, s in sizes.items()]
 
         # Where only one node was measured, the devices of a full one are supposed, and suppositions contradict nobody.
         size_known = self.fills_nodes and ("devices_per_node" in self.columns or self.columns["nodes"].distinct > 1)

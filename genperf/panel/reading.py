@@ -549,12 +549,18 @@ def _settle_labels(reading: Reading, requested: set[str]) -> None:
     counts = [c for c in reading.with_role("setting") if c.canonical in LEVELS]
     runs_differ = not counts or any(len(c.levels) == len(c.texts) for c in counts)
     settled = requested | {*reading.roles.by_column} | {c.name for c in reading.columns.values() if WANTED in c.reasons}
+    has_speed = any(c.kind in ("time", "rate") for c in reading.with_role("measured"))
     for column in reading.with_role("measured") if runs_differ else reading.with_role("measured", "setting"):
         values, rows = np.unique(column.known), len(column.texts)
         unknown = not column.kind and column.meant is None and column.name not in settled and not column.is_statistic
         numbers_runs = rows >= LEAST_NUMBERED and len(values) == rows and np.all(values % 1.0 == 0.0)
         doubles = column.role == "setting" and np.all(values[1:] >= 2.0 * values[:-1])
-        if unknown and numbers_runs and not doubles:
+        if not (unknown and numbers_runs) or doubles:
+            continue
+        scales = [c.values for c in counts if c.varies and c.lowest > 0.0 and values[0] > 0.0]
+        grow = (np.polyfit(np.log(scale), np.log(column.values), 1)[0] for scale in scales)
+        # A score that grows with the devices is none where no time and no rate was measured.
+        if has_speed or not any(abs(exponent) >= LEAST_GROWTH for exponent in grow):
             column.becomes("label", MAY_NAME)
     texts = [c for c in reading.with_role("label") if c.levels and not c.numeric and not c.is_provenance]
     named = [c for c in texts if not all(map(COUNTED.match, c.levels))]

@@ -73,7 +73,7 @@ _PER = re.compile(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
 #: `num.gpus`, `Step.time..ms.`: what R makes of blanks and signs.
 _DOTTED = re.compile(r"[^\W\d_]+(?:\.{1,2}[^\W_]+)+\.*")
 _DOTTED_RATE = re.compile(
-    rf"(?<![^\W_])(?:{'|'.join(sorted({*_COUNTED, *_COUNTED.values(), *STEP_WORDS} - {'s'}))})\.(?:s|sec|second)\b"
+    rf"(?<![^\W_])(?:(?:{_LONG})s?|{any_of('headers.counted_steps')})\.(?:s|sec|second)\b"
     rf"(?:\.(?:{'|'.join(sorted(DEVICE_WORDS))})\b)?",
     re.IGNORECASE,
 )
@@ -138,6 +138,8 @@ class Header(Struct, frozen=True):
 _WORDS_BEHIND = re.compile(r"[^()\[\]]*\w[^()\[\]]*[(\[](?P<unit>[^()\[\]]+)[)\]](?=\s+(?:[-–]\s+)?\w)")
 
 
+#: `step time (DDP)`: a variant in brackets.
+_VARIANT = re.compile(r"([^()\[\]]+) ?[(\[][^()\[\]]+[)\]]")
 #: `Time1`, `Time2`: repeats beside each other.
 _NUMBERED = re.compile(r"((?:.*[\W_])?([^\W\d_]+))\d{1,2}")
 
@@ -203,6 +205,8 @@ def header_of(column: str) -> Header:
         return Header()
     if header.kind != "rate" and _HOURLY.search(text.lower()) and MONEY_IN_NAME.fullmatch(text.lower()):
         return Header("rate", "h")
+    if not header.kind and (variant := _VARIANT.fullmatch(text)) and header_of(variant[1]).kind == "time":
+        return header_of(variant[1])
     if not header.kind and (numbered := _NUMBERED.fullmatch(text)) and numbered[2].lower() in _TIMES:
         return header_of(numbered[1])
     # What it is per: `GPU` of `Tokens/sec/GPU`.
@@ -284,8 +288,8 @@ def bandwidth_of(column: str, unit: str = "") -> str:
 def in_blanks(column: str) -> str:
     """Return a header in words that R has put together by dots, its unit in brackets; another header as it is.
 
-    >>> in_blanks("Step.time..ms."), in_blanks("images.per.sec"), in_blanks("tok.s.gpu"), in_blanks("config.num_gpus")
-    ('Step time (ms)', 'images per sec', 'tok/s/gpu', 'config.num_gpus')
+    >>> in_blanks("Step.time..ms."), in_blanks("images.per.sec"), in_blanks("tok.s.gpu"), in_blanks("step.s")
+    ('Step time (ms)', 'images per sec', 'tok/s/gpu', 'step s')
     """
     if _DOTTED.fullmatch(column) is None:
         return column

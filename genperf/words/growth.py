@@ -329,7 +329,12 @@ def plan_line(planned: Planned) -> str:
         return ""
     if planned.named is None:
         smallest, last = planned.tried
-        return f"of {smallest:g} to {last:g} {noun_of(planned.name)} the cheapest {limits}"
+        text = f"of {smallest:g} to {last:g} {noun_of(planned.name)} the cheapest {limits}"
+        if planned.plan.deadline is not None or planned.fastest.count == planned.count:
+            return text
+        # Of a budget alone the fastest that keeps it is asked as well.
+        fastest = count_text(planned.fastest.count, planned.name)
+        return f"{text}; fastest with {fastest}: {_choice_text(planned, planned.fastest)}"
     cheapest, count = planned.cheapest, count_text(planned.count, planned.name)
     elsewhere = f"; cheapest with {count}: {_choice_text(planned, cheapest)}"
     return f"done {limits}" + ("" if cheapest.count == planned.named.count else elsewhere)

@@ -125,6 +125,10 @@ def test_of_a_timed_job_the_job_is_the_work(shell: Shell) -> None:
     assert 150 < kept["total"] < kept["total_upper"] <= 180
     # 8 GPUs of 29.4 minutes at 2 an hour.
     assert plan(shell, "jobs.csv", "--budget", "100", "--price", "2/h")["cost"] == pytest.approx(7.84, rel=0.02)
+    # Who names a budget alone asks how fast it gets.
+    assert "for 100 at most; fastest with " in " ".join(
+        done(shell, "ask", "jobs.csv", "--budget", "100", "--price", "2/h").split()
+    )
     out = done(shell, "ask", "jobs.csv", "--full", "--deadline", "3min", "--at", "gpus=256")
     assert re.search(r"^A job takes [\d.]+ s ", out, re.MULTILINE)
     done(shell, "report", "jobs.csv", "--deadline", "3min", "-o", "page.html")

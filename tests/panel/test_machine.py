@@ -211,6 +211,8 @@ def test_numbers_of_runs_are_no_measurements() -> None:
     # A setting is one that repeats, and a throughput of a network has no other measurement beside it.
     rates = pd.DataFrame({"gpus": [1, 2, 4, 8], "resnet50": [410, 792, 1530, 2905]})
     assert gp.ask(rates, gpus=16).answers[0].quantity == "resnet50"
+    beside_memory = rates.rename(columns={"resnet50": "score"}).assign(peak_mem_gb=[61.2, 61.9, 61.1, 61.5])
+    assert gp.ask(beside_memory, gpus=16).answers[0].quantity == "score"
     repeated = pd.concat([runs, runs]).assign(lauf=[4, 9, 12, 40, 41, 50, 52, 64])
     assert gp.ask(repeated, gpus=16).read_as.startswith("read as: --time s --extrinsic gpus; left out: lauf")
 
@@ -319,7 +321,7 @@ def test_ways_that_no_column_has_are_kept_at_every_door(tmp_path: Path) -> None:
         (best, *_) = json.loads(one_answer.command("optimize", table, *grid, "--json"))["best"]
         assert (best["PP"], best["DP"], best["throughput"]) == (4, 16, pytest.approx(rate))
     for refused in ({"gpus": 250}, {"gpus": 64, "PP": 4, "DP": 16}):
-        with pytest.raises(gp.GenperfError, match="further_ways=4"):
+        with pytest.raises(gp.GenperfError, match="x 4 further ways"):
             gp.ask(NO_TENSOR, at=refused)
     one_answer.command("report", table, "-o", page, "--at", "gpus=256")
     assert '"further":4' in page.read_text().replace(" ", "").replace(".0", "")

@@ -41,7 +41,9 @@ def test_a_unit_that_is_not_known_is_none_of_seconds(column: str) -> None:
     assert header_of(column) == Header()
 
 
-@pytest.mark.parametrize("column", ["time (ours)", "time (tp)", "Time (avg.)", "Runtime (ResNet-50)"])
+@pytest.mark.parametrize(
+    "column", ["time (ours)", "step time (DDP)", "Step.time..s.", "time (tp)", "Time (avg.)", "Runtime (ResNet-50)"]
+)
 def test_a_variant_in_brackets_leaves_a_time_one(column: str) -> None:
     assert header_of(column).kind == "time"
 
@@ -69,6 +71,8 @@ def test_std_are_hours_behind_a_german_word_and_a_deviation_elsewhere() -> None:
         ("hours of audio per second", "audio hours"),
         ("audio hours per hour", "audio hours"),
         ("performance ns/day", ""),
+        ("examples.sec", "examples"),
+        ("Throughput..images.sec.", "images"),
         ("GPU hours per day", ""),
     ],
 )
