@@ -359,7 +359,7 @@ Measured = tuple[dict[str, str], dict[str, str]]
 #: Factors of how a run is executed; the field's other names are those of the program.
 EXTRINSIC = (*(*COUNTED, "partitions", "threads"), *(*WAYS, "expert_parallel", "virtual_stages"))
 
-_PROVENANCE = frozenset(words_of("columns.provenance"))
+_PROVENANCE = frozenset((*words_of("columns.provenance"), *words_of("columns.machine_names")))
 _ENDINGS, _FAILED, _SUCCEEDED = (
     frozenset(words_of(f"columns.{kind}")) for kind in ("ending", "ending_failed", "ending_succeeded")
 )

@@ -539,6 +539,8 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
             # Where only some are too long for seconds, nothing shows the unit of a clock.
             column.header = replace(column.header, unit="ns") if too_long.all() else Header("quantity")
     _settle_labels(reading, requested)
+    if reading.with_role("label"):
+        _settle_kinds(reading)
 
 
 def _settle_labels(reading: Reading, requested: set[str]) -> None:
@@ -562,11 +564,17 @@ def _settle_labels(reading: Reading, requested: set[str]) -> None:
         # A score that grows with the devices is none where no time and no rate was measured.
         if has_speed or not any(abs(exponent) >= LEAST_GROWTH for exponent in grow):
             column.becomes("label", MAY_NAME)
+
+
+def _settle_kinds(reading: Reading) -> None:
+    """Take the only texts of which each row has another one for kinds where runs of the same numbers differ by much.
+
+    So are a V100, an A100 and an H100 with eight devices each, where repeats would be alike.
+    """
     texts = [c for c in reading.with_role("label") if c.levels and not c.numeric and not c.is_provenance]
     named = [c for c in texts if not all(map(COUNTED.match, c.levels))]
     results = [c for c in reading.with_role("measured") if c.kind]
     if len(named) == 1 and results:
-        # A run of each device: runs of the same numbers that differ by more than repeats do.
         numbers = np.array(
             [c.values for c in reading.with_role("setting") if c.numeric] or [np.ones(len(named[0].texts))]
         )

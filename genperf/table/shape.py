@@ -113,6 +113,7 @@ def melted(source: Source, named: Collection[str]) -> Source:
 
     Where the user named columns, the form changes only if one of them exists only in the other.
     """
+    # Few tables have a quantity for the name of a row: only these may lie on their side.
     first_cells = next(iter(source.cells.values()), ()) if len(source) <= MOST_NAMES else ()
     if any(isinstance(cell, str) and header_of(cell).kind for cell in first_cells):
         source = _upright(source, named)

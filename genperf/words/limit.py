@@ -12,7 +12,7 @@ PLAIN, SHORT, ALONG = (TEXTS[kind] for kind in ("terms", "short_terms", "terms_a
 SAME_WITH_COMPUTATION = "computation and fixed costs"
 SAME = "fixed costs"
 #: The same beside the computation, where workers share the work: its costs of a step become fewer as they join.
-SAME_BESIDE = "costs that no further workers shorten"
+SAME_BESIDE = "what no further worker shortens"
 LABELS = (SAME_WITH_COMPUTATION, SAME, SAME_BESIDE)
 #: Parts of a sum in a sentence: a reader of one keeps no more in mind.
 MOST_NAMED = 3
