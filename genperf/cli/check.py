@@ -51,7 +51,7 @@ def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any],
             hint = "give every row the fields of the header"
             raise TableError(source.ragged[0].complaint, where=source.name, hint=hint)
         write_whole(as_read, as_csv(source))
-        if not opened.as_given:
+        if not opened.given.whole:
             _show_source(source, out)
             return
     if verbose:

@@ -195,7 +195,7 @@ def recognised_table(source: str | Source, options: dict[str, Any], *question: s
 def read(source: str | Recognised, options: dict[str, Any], *question: str) -> Table:
     """Read the table that the options describe; print the roles that are recognised."""
     table = recognised_table(source, options, *question) if isinstance(source, str) else source
-    if not table.as_given and not click.get_current_context().params.get("quiet"):
+    if not table.given.whole and not click.get_current_context().params.get("quiet"):
         tell(table.line, err=True)
     return table.table()
 

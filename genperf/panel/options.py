@@ -338,7 +338,12 @@ class Roles(Struct, frozen=True, dict=True):
     @property
     def measured_column(self) -> str | None:
         """The measured column, without a unit; None where none is known."""
-        return next((self.measured[kind].partition(":")[0] for kind in MEASURED if kind in self.measured), None)
+        return None if self.measurement is None else self.measurement.column
+
+    @property
+    def whole(self) -> bool:
+        """Whether they name what was measured and a factor: then no other column has a role."""
+        return self.measured_column is not None and bool(self.factors)
 
     @cached_property
     def measurement(self) -> Measurement | None:

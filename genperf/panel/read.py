@@ -188,11 +188,6 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
     #: The files of a table that is summarised while it is read; `source` has its first rows.
     files: LargeSource | None = None
 
-    @property
-    def as_given(self) -> bool:
-        """Whether the options name what was measured and a factor: nothing else is recognised."""
-        return self.given.measured_column is not None and bool(self.given.factors)
-
     @cached_property
     def reading(self) -> Reading:
         """What each column is; of a question of tokens with their rate as the quantity, where it was measured."""
@@ -288,7 +283,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
 
     def table(self) -> Table:
         """Return the checked table."""
-        if self.as_given:
+        if self.given.whole:
             legend = legend_of(self.source, self.given.derived, self.mapping, self.given.columns)
             if any(role_by_words(name) == ("ratio", MONEY) for name in self.source.columns):
                 with suppress(GenperfError):
@@ -326,7 +321,10 @@ def recognised(
         large = LargeSource(path, delimiter)
         return Recognised(large.sample(), roles, mapping or {}, at or {}, tokens=tokens, files=large)
     units = {roles.measured["time"]: roles.measured["unit"]} if {"time", "unit"} <= {*roles.measured} else None
-    source = understood(table, delimiter, roles.columns, units)
+    named = roles.columns - {*roles.derived}
+    if named:
+        named = named.union(*(parse(text).names for text in roles.derived.values()))
+    source = understood(table, delimiter, named, units)
     return Recognised(source, roles, mapping or {}, tokens=tokens).for_question(at or {})
 
 

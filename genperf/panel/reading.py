@@ -309,6 +309,9 @@ def read_columns(
     requested_names = [*at, *(parse(given_roles.work).names if given_roles.work else ())]
     requested = {column for name in requested_names if (column := column_named(name, columns)) is not None}
     reading = Reading(read, given_roles, dict(mapping or {}))
+    for meaning, name in reading.mapping.items():
+        if name in read:
+            read[name].canonical = meaning
     for name, evidence in read.items():
         evidence.becomes(*_role_alone(evidence, name in requested, given_roles, read))
         if want is not None and plain_name(want) == plain_name(name) and evidence.role == "setting":
@@ -322,10 +325,13 @@ def read_columns(
         name, _, word = ending.get("failed", "").partition("=")
         rule = FailureRule(ending.get("status"), {name: (word,)} if name else {})
         reading.roles = replace(given_roles, failures=rule)
-        for text in ending.values():
-            read[text.partition("=")[0]].becomes("ending", "it says how a run ended")
+    for name in {*reading.roles.failures.columns} & {*read} - {*reading.of("measured")}:
+        read[name].becomes("ending", "it says how a run ended")
     for name in phase_columns(reading.of("measured")).values():
         read[name].becomes("phase", "a part of a step")
+    if given_roles.whole:
+        for name in {*reading.of("setting", "kind")} - given_roles.columns - requested:
+            read[name].becomes("consequence", "no given role has it")
     _settle_consequences(reading, requested)
     varied = [c for c in reading.with_role("setting", "kind") if c.varies]
     if len(varied) > 2:

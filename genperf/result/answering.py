@@ -36,13 +36,16 @@ def read_as(source: Source, schema: Schema, unit: str | None = None, **further_r
     """
     from genperf.panel.options import further_of
     from genperf.panel.read import recognised
+    from genperf.table.opened import understood
 
     reading, formulas = dict(schema.reading), dict(schema.derived)
     formulas |= dict(text.split("=", 1) for option, text in schema.reading if option == "let")
     source, notes = _completed(named_as(source, schema), schema, formulas)
     measured = schema.target.throughput or schema.target.column
     read = parse(formulas[measured]).names if measured in formulas else {measured}
-    if not read <= {*source.columns, *formulas}:
+    lacking = read - {*source.columns, *formulas}
+    # They may stand in the table's other form.
+    if lacking and not lacking <= {*understood(source, named=lacking).columns}:
         other_unit = in_another_unit(measured, source.columns)
         if other_unit is not None and header_of(other_unit).kind == "time":
             # `step_ms` of a model of `step_s`: named as in the model, and read in its own unit.

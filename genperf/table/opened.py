@@ -440,7 +440,7 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     is_unclear = isinstance(source, GenperfError) or len(source) < 2 or "column1" in source.cells
     if is_unclear and (named := named_numbers(text)) is not None:
         wide = read_delimited(named, name, "\t")
-        source = source if melted(wide, ()) is wide else wide
+        source = source if melted(wide) is wide else wide
     if isinstance(source, GenperfError):
         raise source
     return source
@@ -504,7 +504,7 @@ def _table_or_log(text: str, name: str) -> Source:
         return source
     results = (labels(cells) for header, cells in source.cells.items() if is_result(header))
     has_result = any(mostly_numbers(seconds_of(texts)) for texts in results)
-    if has_result or counts_vary(source.cells, named=False) or melted(source, ()) is not source:
+    if has_result or counts_vary(source.cells, named=False) or melted(source) is not source:
         return source
     # A log may hold a drawn table of something else, as of the devices.
     log = source_of_log(_DRAWN_LINE.sub("", text), name)
@@ -624,8 +624,8 @@ def understood(
 ) -> Source:
     """Read a source of any shape: rows, then wide to long, numbers without units, factors inside names.
 
-    Wide columns among the `named` ones, which the user named, stay columns. `units` are those of time that the user
-    gave for columns: cells with units are converted to them.
+    Where the user `named` columns, the table keeps its shape, unless some of them exist only in the other. `units` are
+    those of time that the user gave for columns: cells with units are converted to them.
 
     >>> runs = pd.DataFrame({"run": ["baseline", "pipe-2", "pipe-4"], "Time": ["8 s", "5 s", "3000 ms"]})
     >>> source = understood(runs)
@@ -639,12 +639,16 @@ def understood(
     opened = source if isinstance(source, Source) else open_source(source, delimiter)
     if not named and not opened.runs and not counts_vary(opened.cells):
         opened = source_of_steps(opened) or opened
-    shaped = melted(_with_merged_cells(_without_idle(_without_job_steps(opened), named)), named)
-    apart = shaped if named else with_facts(shaped)
+    whole = _with_merged_cells(_without_idle(_without_job_steps(opened), named))
+    apart = whole if named else with_facts(melted(whole))
     numeric = _with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})
     tidy = tidied(with_factors(of_all_devices(numeric) if numeric.runs else numeric), named)
     if not named and (stated := TITLE_OF_SCALED.search(tidy.caption.lower())) and "scaling" not in tidy.columns:
         tidy = replace(tidy, read={**tidy.read, "scaling": np.full(len(tidy), stated[1], dtype=object)})
+    if lacking := {*named} - {*tidy.columns}:
+        reshaped = understood(opened, units=units)
+        if lacking & {*reshaped.columns} and {*named} - {*reshaped.columns} < lacking:
+            return reshaped
     return read_back(tidy)
 
 

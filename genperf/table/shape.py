@@ -108,23 +108,16 @@ class Wide(Struct, frozen=True):
     repeated: bool = False
 
 
-def melted(source: Source, named: Collection[str]) -> Source:
-    """Return a table in its long form; as it is where its headers hold no counts and no repeats.
-
-    Where the user named columns, the form changes only if one of them exists only in the other.
-    """
+def melted(source: Source) -> Source:
+    """Return a table in its long form; as it is where its headers hold no counts and no repeats."""
     # Few tables have a quantity for the name of a row: only these may lie on their side.
     first_cells = next(iter(source.cells.values()), ()) if len(source) <= MOST_NAMES else ()
     if any(isinstance(cell, str) and header_of(cell).kind for cell in first_cells):
-        source = _upright(source, named)
-    source = _with_models(source, named) if any(map(_OF_A_MODEL.fullmatch, source.columns)) else source
+        source = _upright(source)
+    source = _with_models(source) if any(map(_OF_A_MODEL.fullmatch, source.columns)) else source
     families = _families(source.columns)
-    if not families and not named:
+    if not families:
         return _with_columns_of_quantities(_melted_names(source))
-    melting = [column for family in families for column in sorted(family.columns, key=family.columns.__getitem__)]
-    made = {name for family in families for name in (family.count, family.value)}
-    if not families or (named and (not (made - {*source.columns}) & {*named} or {*melting} & {*named})):
-        return source
     corner = next(iter(source.columns))
     below, beside = _parted_corner(corner)
     if beside and meant_by(families[0].count) not in LEVELS and not families[0].repeated:
@@ -147,14 +140,14 @@ def melted(source: Source, named: Collection[str]) -> Source:
     return _spread(long, count, families[0].value) if len(families) == 1 and not repeated else long
 
 
-def _upright(source: Source, named: Collection[str]) -> Source:
+def _upright(source: Source) -> Source:
     """Return a table whose first column names settings and quantities, one a row, with a column of each."""
     corner, *others = source.cells
     names = labels(source.cells[corner]).tolist()
     measured = [name for name in names if header_of(name).kind]
     settings = [name for name in names if name not in measured and meant_by(name) is not None]
     are_names = len({corner, *names}) == len(names) + 1 and 2 * (len(measured) + len(settings)) > len(names)
-    if not (measured and settings and are_names and others[1:]) or (named and not {*names} & {*named}):
+    if not (measured and settings and are_names and others[1:]):
         return source
     columns = ["name" if corner == "column 1" else corner, *names]
     rows = [[name, *source.cells[name].tolist()] for name in others]
@@ -166,7 +159,7 @@ def _upright(source: Source, named: Collection[str]) -> Source:
 _OF_A_MODEL = re.compile(r"(.*?)(?<![^\W_])(\d{1,3}(?:\.\d+)?[BbMm])")
 
 
-def _with_models(source: Source, named: Collection[str]) -> Source:
+def _with_models(source: Source) -> Source:
     """Return a table whose headers are sizes of networks, of billions at least once, with a row for each."""
     sized = {name: match.groups() for name in source.columns if (match := _OF_A_MODEL.fullmatch(name)) is not None}
     values: dict[str, dict[str, str]] = {}
@@ -176,7 +169,7 @@ def _with_models(source: Source, named: Collection[str]) -> Source:
         values.setdefault(value, {})[model] = name
     models, made = list(dict.fromkeys(m for of_value in values.values() for m in of_value)), {_MODEL, *values}
     are_models = len(models) > 1 and any(model[-1] in "Bb" for model in models)
-    if not are_models or made & {*source.columns} or (named and not made & {*named}):
+    if not are_models or made & {*source.columns}:
         return source
     return _stacked(source, _MODEL, models, values) if _numeric([source.columns[name] for name in sized]) else source
 

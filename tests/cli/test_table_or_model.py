@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -305,3 +306,34 @@ def test_what_was_the_same_in_every_run_says_no_count_at_any_door(shell: Shell) 
         assert row["time"] == pytest.approx(answer["time"])
         assert row["verdict"] == answer["verdict"]
         assert (row["verdict"] == "extrapolating-blind") == (cores == 256)
+
+
+READ_BACK = {
+    "rows of quantities": "metric,value,nodes,gpus\n"
+    + "".join(
+        f"images/s,{v},{n},{8 * n}\nstep_s,{64 * n / v},{n},{8 * n}\n" for n, v in ((1, 100), (2, 190), (4, 370))
+    ),
+    "on its side": "GPUs,8,16,32,64\nTokens/s,81136,160796,322568,629128\n",
+    "rates of a device below its models": "model,8 GPUs,16 GPUs,32 GPUs\na,10 tok/s/GPU,9.8 tok/s/GPU,9.7 tok/s/GPU\n",
+    "a colon in a header": "nodes,epoch (mm:ss)\n1,10:48\n2,5:27\n4,2:50\n",
+    "servers mapped": "servers,gpus,images/s\n1,4,2790\n2,8,5310\n3,12,7700\n4,16,10100\n",
+    "cores derived": csv_of(
+        "ranks,threads,time [s]", ((r, t, 95 / (r * t) ** 0.9) for r in (1, 2, 4, 8) for t in (1, 2))
+    ),
+    "runs that failed": "gpus,bs,status,step_ms\n8,2,ok,222\n16,2,timeout,\n32,2,ok,242\n64,2,ok,248\n64,4,OOM,\n",
+}
+
+
+@pytest.mark.parametrize("form", READ_BACK)
+def test_what_a_table_is_read_as_gives_the_same_answer_as_options(shell: Shell, form: str) -> None:
+    Path("form.csv").write_text(READ_BACK[form])
+    (line,) = re.findall(r"(?m)^read as: (.*?)(?:; left out: .*)?$", done(shell, "ask", "form.csv", "--full"))
+    alone, as_options = (reply(shell, "ask", "form.csv", *shlex.split(options)) for options in ("", line))
+    assert (as_options["at"], as_options["time"], as_options["lower"]) == (
+        alone["at"],
+        pytest.approx(alone["time"], rel=1e-9),
+        pytest.approx(alone["lower"], rel=1e-9),
+    )
+    # Runs in the form of the table are verified by its model.
+    done(shell, "fit", "form.csv", "-o", "model.json", "--quiet")
+    assert "inside" in done(shell, "verify", "model.json", "form.csv")

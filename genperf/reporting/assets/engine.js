@@ -349,10 +349,11 @@ function judged(model, x, logWidth) {
   for (const [factor, heldOut, error, last] of evidence) {
     const outsideOf = next.filter(([f]) => f.name === factor).map(([, far]) => far > 0);
     if (!(outsideOf.length ? outsideOf.some(Boolean) : total > 0)) continue;
+    if (error <= RULES.error) continue;
     const text = reason("look_back", { name: factor, value: heldOut, error: percent(error) });
-    if (last !== null && error > last + RULES.nearer)
-      mark(several ? 1 : 2, reason("look_back_beaten", { look_back: text, last: percent(last) }));
-    else if (error > RULES.error && !several) mark(error > RULES.large_error ? 2 : 1, text);
+    const beaten = last !== null && error > last + RULES.nearer;
+    const level = !several && (beaten || error > RULES.large_error) ? 2 : 1;
+    mark(level, beaten ? reason("look_back_beaten", { look_back: text, last: percent(last) }) : text);
   }
   model.factors.forEach((f, i) => {
     if (!pooled || !f.numeric || f.role !== "extrinsic" || followers.includes(f.name)) return;
