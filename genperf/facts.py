@@ -200,6 +200,8 @@ class Limit(Struct, frozen=True):
     counts_nodes: bool = True
     #: What one of the workers is called.
     worker: str = "workers"
+    #: Whether a worker computes for longer than where it was alone: the efficiency is below the computation's share.
+    slowed: bool = False
 
 
 class Training(Struct, frozen=True):

@@ -32,6 +32,7 @@ from genperf.facts import (
     Facts,
     GrowthCounts,
     Interval,
+    Limit,
     NextRun,
     Paid,
     Plan,
@@ -64,6 +65,7 @@ from genperf.search.suggest import suggest
 from genperf.table.cells import Source, source_of_columns
 from genperf.vocabulary import words_of
 from genperf.vocabulary.names import LOAD, column_of, meant_by, words_in
+from genperf.words.limit import COMPUTATION
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import LIKELY_TO_FIT
 
@@ -267,6 +269,13 @@ def facts_of(
     training = question.training
     quantities = reported_of(result, query, expected, training, question.price)
 
+    def limit() -> Limit:
+        """Return what limits the configuration; computation of a larger share than the efficiency was slowed down."""
+        limit, efficiency = limit_of(result, query.columns, interval, forecast), growth.target.efficiency
+        if not limit.parts or limit.parts[0].label != COMPUTATION or efficiency is None:
+            return limit
+        return replace(limit, slowed=limit.parts[0].share.lower > efficiency.upper)
+
     def published() -> Published:
         """Return how the series and its use of the devices compare with published ones."""
         utilisation = utilisation_placed(result, query, quantities, training.peak)
@@ -283,7 +292,7 @@ def facts_of(
         growth=growth,
         runs_along=runs_along,
         turn=cache(lambda: curve.turn("slower" if growth.whole else "throughput")),
-        limit=cache(lambda: limit_of(result, query.columns, interval, forecast)),
+        limit=cache(limit),
         published=cache(published),
         curve=cache(lambda: _drawn(curve, growth, runs_along, samples, interval, result.floor)),
         advice=cache(lambda: _advice(result, query, requested, expected, forecast)),

@@ -329,7 +329,7 @@ def read_columns(
         read[name].becomes("ending", "it says how a run ended")
     for name in phase_columns(reading.of("measured")).values():
         read[name].becomes("phase", "a part of a step")
-    if given_roles.whole:
+    if given_roles.columns and given_roles.whole:
         for name in {*reading.of("setting", "kind")} - given_roles.columns - requested:
             read[name].becomes("consequence", "no given role has it")
     _settle_consequences(reading, requested)

@@ -187,7 +187,7 @@ def pays_sentence(growth: GrowthCounts, expected: Expectation) -> str:
             f"a step uses {three_digits(ratio)} x the {unit_name}-seconds",
         )
     sample = growth.sample if growth.whole else in_multiples(growth.sample)[1].removesuffix("s")
-    if growth.marginal.value == float("inf") and growth.gain is not None:
+    if growth.marginal.upper == float("inf") and growth.gain is not None:
         note = _ratio_note(growth.gain, expected.interval)
         further = f"the throughput is {three_digits(growth.gain.value)} x that at {small}{note}"
     else:

@@ -9,7 +9,7 @@ from genperf.words.numbers import WORDS_LEAST_SHARE, interval_note, prose, singu
 #: Terms → what they are in plain words; the same among several terms, and where no nodes are counted.
 PLAIN, SHORT, ALONG = (TEXTS[kind] for kind in ("terms", "short_terms", "terms_along"))
 #: The labels of terms that stay the same at every scale: with the computation among them, and without.
-SAME_WITH_COMPUTATION = "computation and fixed costs"
+COMPUTATION, SAME_WITH_COMPUTATION = "computation", "computation and fixed costs"
 SAME = "fixed costs"
 #: The same beside the computation, where workers share the work: its costs of a step become fewer as they join.
 SAME_BESIDE = "what no further worker shortens"
@@ -89,4 +89,5 @@ def _determined(part: Part) -> bool:
 
 def _part_text(part: Part, limit: Limit) -> str:
     """Return what a part is in plain words."""
-    return in_words(part.label, part.terms, limit.counts_nodes, limit.worker)
+    text = in_words(part.label, part.terms, limit.counts_nodes, limit.worker)
+    return f"{text}, slowed down by more {limit.worker}" if limit.slowed and part.label == COMPUTATION else text
