@@ -1094,7 +1094,10 @@ def measured_roles(
         roles |= {"work": quote_name(str(scale))} if work else {"quantity": roles.pop("throughput")}
     if "throughput" in roles and not (batches or states_work):
         roles |= _work_of_times(reading, name, scale)
-    # The time of a step falls as the steps per second rise.
+    # The time of a step falls as the steps per second rise; at one split of the network, which shortens it as well.
+    splits = [c for c in reading.with_role("setting") if c.canonical in WAYS[1:] and c.varies and c.name != scale]
+    if splits and len(growths := reading.growths(name, numbered([*(c.texts for c in splits), reading.series]))):
+        growth = float(np.median(growths))
     falls = (growth if "time" in roles and header.kind == "rate" else -growth) > LEAST_GROWTH
     of_workers = all(c.canonical == "batch" and not c.varies for c in batches)
     # The seconds of a unit are a quotient; those of a rate are not looked at.

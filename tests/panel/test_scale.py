@@ -291,3 +291,12 @@ def test_a_micro_batch_says_nothing_of_steps_of_fewer_passes() -> None:
     answer = gp.ask(runs, gpus=64)
     assert answer.answers[0].value == gp.ask(runs[["gpus", "step_s"]], gpus=64).answers[0].value
     assert answer.answers[0].value == pytest.approx(0.33, rel=0.05)
+
+
+#: Exponents of the data-parallel ways: each brings its own work, or all share one.
+@pytest.mark.parametrize(("shared", "scaling"), [(0.0, None), (1.0, "strong")])
+def test_how_steps_scale_is_read_at_one_split_of_the_network(shared: float, scaling: str | None) -> None:
+    rows = [(pp * dp, pp, dp, 4.1 / pp / dp**shared + 0.02 * pp) for pp in (1, 2, 4) for dp in (1, 2, 4, 8)]
+    runs = pd.DataFrame(rows, columns=["nodes", "PP", "DP", "step_s"])
+    answer = gp.ask(runs, PP=4, DP=16)
+    assert answer.reading is not None and (answer.reading.roles.scaling or None) == scaling
