@@ -135,6 +135,8 @@ FEWEST_FULL = 3
 LONGEST = 1e8
 #: Seconds that no step of a training takes: of a longer time a batch is not the work. A guess.
 LONGEST_STEP = 1e3
+#: Why texts of which each row has another one name kinds.
+RUNS_APART = "it tells runs of the same numbers apart"
 #: Why a setting is predicted.
 WANTED = "it is wanted"
 #: Headers of one word that are times where something must have been measured, and their units. `h` is a size, `min` the
@@ -545,7 +547,7 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
             # Where only some are too long for seconds, nothing shows the unit of a clock.
             column.header = replace(column.header, unit="ns") if too_long.all() else Header("quantity")
     _settle_labels(reading, requested)
-    if reading.with_role("label"):
+    if reading.with_role("label") or not requested.isdisjoint(reading.of("kind")):
         _settle_kinds(reading)
 
 
@@ -577,18 +579,19 @@ def _settle_kinds(reading: Reading) -> None:
 
     So are a V100, an A100 and an H100 with eight devices each, where repeats would be alike.
     """
-    texts = [c for c in reading.with_role("label") if c.levels and not c.numeric and not c.is_provenance]
+    texts = [c for c in reading.with_role("label", "kind") if c.levels and not c.numeric and not c.is_provenance]
+    # One that a question names is a kind already.
+    texts = [c for c in texts if c.role == "label" or not (c.names_kinds or c.name in reading.roles.by_column)]
     named = [c for c in texts if not all(map(COUNTED.match, c.levels))]
     results = [c for c in reading.with_role("measured") if c.kind]
     if len(named) == 1 and results:
-        numbers = np.array(
-            [c.values for c in reading.with_role("setting") if c.numeric] or [np.ones(len(named[0].texts))]
-        )
-        _, place = np.unique(numbers, axis=1, return_inverse=True)
+        numbers = [c for c in reading.with_role("setting") if c.numeric]
+        others = [c for c in reading.with_role("kind") if c is not named[0]]
+        place = numbered([c.texts for c in (*numbers, *others)] or [np.zeros(len(named[0].texts), object)])
         values = np.where(results[0].values > 0.0, results[0].values, np.nan)
-        groups = [of_run for k in np.unique(place) if np.sum(np.isfinite(of_run := values[place.ravel() == k])) > 1]
+        groups = [of_run for k in np.unique(place) if np.sum(np.isfinite(of_run := values[place == k])) > 1]
         if groups and np.median([np.nanmax(of_run) / np.nanmin(of_run) for of_run in groups]) > NAMES_APART:
-            named[0].becomes("kind", "it tells runs of the same numbers apart")
+            named[0].becomes("kind", RUNS_APART)
 
 
 def _settle_consequences(reading: Reading, requested: set[str]) -> None:
@@ -1096,7 +1099,9 @@ def measured_roles(
         roles |= _work_of_times(reading, name, scale)
     # The time of a step falls as the steps per second rise; at one split of the network, which shortens it as well.
     splits = [c for c in reading.with_role("setting") if c.canonical in WAYS[1:] and c.varies and c.name != scale]
-    if splits and len(growths := reading.growths(name, numbered([*(c.texts for c in splits), reading.series]))):
+    if splits and len(
+        growths := reading.growths(name, numbered([c.texts for c in (*splits, *reading.with_role("kind"))]))
+    ):
         growth = float(np.median(growths))
     falls = (growth if "time" in roles and header.kind == "rate" else -growth) > LEAST_GROWTH
     of_workers = all(c.canonical == "batch" and not c.varies for c in batches)
@@ -1267,7 +1272,8 @@ def _with_series(
         for name in [n for n in texts if columns[n].is_provenance and n not in requested]:
             if series and (alone(series) or (len(series) > 1 and len(counts) and sparse(series, counts))):
                 del series[name]  # nearly each run is of another place or day: that separates no series
-        if series and len(counts) and sparse(series, counts):
+        tells_apart = any(RUNS_APART in columns[n].reasons for n in series)
+        if series and len(counts) and sparse(series, counts) and not tells_apart:
             series = {}
     if series:
         of_series = not {*series}.isdisjoint(batches)

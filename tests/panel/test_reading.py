@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import genperf as gp
 from genperf.errors import TableError
 from genperf.panel.evidence import measurement_of_column
 from genperf.panel.options import Roles
@@ -309,3 +310,12 @@ def test_numbers_that_double_beside_a_count_that_stays_are_no_names(numbers: lis
     reading = read_columns({"inflight": numbers, "gpus": [8] * 5, "req_per_s": [54.4, 106.0, 204.0, 384.0, 695.0]})
     assert reading.columns["inflight"].role == role
     assert reading.scale == ("inflight" if role == "setting" else "gpus")
+
+
+def test_names_that_tell_runs_of_the_same_numbers_apart_are_compared_as_they_were_measured() -> None:
+    times = {"p3.8xlarge": (4, 31.2), "p3.16xlarge": (8, 16.0), "p4d.24xlarge": (8, 7.6), "g5.48xlarge": (8, 14.1)}
+    runs = pd.DataFrame([(name, *of) for name, of in times.items()], columns=["instance", "GPUs", "epoch (min)"])
+    for over in (None, "instance"):
+        ranked = gp.compare(runs, over=over).table
+        assert list(ranked["instance"]) == sorted(times, key=lambda name: times[name][1])
+        assert list(ranked["time"]) == pytest.approx(sorted(60 * minutes for _, minutes in times.values()), rel=0.01)

@@ -299,4 +299,5 @@ def test_how_steps_scale_is_read_at_one_split_of_the_network(shared: float, scal
     rows = [(pp * dp, pp, dp, 4.1 / pp / dp**shared + 0.02 * pp) for pp in (1, 2, 4) for dp in (1, 2, 4, 8)]
     runs = pd.DataFrame(rows, columns=["nodes", "PP", "DP", "step_s"])
     answer = gp.ask(runs, PP=4, DP=16)
-    assert answer.reading is not None and (answer.reading.roles.scaling or None) == scaling
+    assert answer.reading is not None
+    assert (answer.reading.roles.scaling or None) == scaling
