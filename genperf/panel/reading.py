@@ -630,7 +630,8 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
 def _shares_batch(column: TableColumn, batch: TableColumn) -> bool:
     """Tell whether a column without a name of the field counts what has whole shares of a batch of all."""
     nameless = column.meant is None and not column.kind and not is_size(column.name)
-    if not nameless or batch.canonical != "global_batch" or column.lowest <= 0.0:
+    may_be_of_all = batch.canonical == "global_batch" or plain_name(batch.name) in words_of("columns.batch_of_any")
+    if not nameless or not may_be_of_all or column.lowest <= 0.0:
         return False
     return bool(np.all(batch.values % column.values == 0.0))
 
@@ -867,11 +868,12 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
 
     another_varies = any(c.varies and c.kind in ("time", "rate") for c in numeric)
 
-    def order(name: str) -> tuple[bool, bool]:
+    def order(name: str) -> tuple[bool, bool, bool]:
         """Return a key that puts the total first, and last what was not measured in each run, or cannot be read.
 
-        Such are a column with zeros, in few rows, or with one number of many digits; a rate of one where none counts;
-        the time of the sequential program.
+        Behind the others is the time of an epoch of as many steps at every count, beside that of one. Last are a column
+        with zeros, in few rows, or with one number of many digits; a rate of one where none counts; the time of the
+        sequential program.
         """
         column = columns[name]
         has_zeros, in_few_rows = not np.min(column.known) > 0.0, 2 * len(column.known) < len(column.texts)
@@ -879,7 +881,10 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         one_number = one_number and (len(column.levels[0]) > MEASURED_DIGITS or another_varies)
         roles = attempted(measurement_of_column, name, [*columns], reading.scale, 0.0, column.header, reading.mapping)
         serial = column.kind == "time" and any(map(_SERIAL.fullmatch, words_in(name)))
-        return has_zeros or in_few_rows or one_number or serial or isinstance(roles, GenperfError), name != total
+        is_last = has_zeros or in_few_rows or one_number or serial or isinstance(roles, GenperfError)
+        steps = [c.values for c in numeric if column.header.of == "job" and (c.kind, c.header.of) == ("time", "step")]
+        of_as_many = any(np.nanmax(ratio := column.values / s) < (1.0 + CELL_ROUNDING) * np.nanmin(ratio) for s in steps)
+        return is_last, of_as_many, name != total
 
     names = sorted(ranked(numeric, list(columns)), key=order)
     chosen = measured_column if measured_column is not None or want is None else _wanted_column(reading, names, want)

@@ -14,7 +14,7 @@ from genperf.arrays import Array, Columns, Index, Mask
 from genperf.attribution.answers import Line, PrintedAnswer, described
 from genperf.attribution.draws import curves_of
 from genperf.attribution.terms import term_contributions
-from genperf.errors import GenperfError, attempted, did_you_mean
+from genperf.errors import GenperfError, attempted, did_you_mean, listed
 from genperf.facts import ENDS, Paid, Training, ends_of
 from genperf.fitting import model_of
 from genperf.formula import call, values_of
@@ -31,6 +31,7 @@ from genperf.result import FitResult, GroupedResult, answering
 from genperf.search.problem import JOINT_DRAWS, models_of, most_measured_group, winners
 from genperf.table.cells import records
 from genperf.table.clean import label
+from genperf.table.shape import VARIANT, variants_in
 from genperf.vocabulary.names import canonical_of
 from genperf.words.growth import price_text
 from genperf.words.numbers import (
@@ -412,6 +413,10 @@ def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tu
     if over is None and len(free) != 1:
         what = "several factors have levels" if free else "no factor of the model has levels to compare"
         hint = f"--over {free[0]}, and --at with a value of the others" if free else "fit with --group or --categorical"
+        legend = result.panel.legend
+        variants = variants_in(() if legend is None else legend.columns) if not free else {}
+        if variants:
+            hint = f"--group {VARIANT} compares {listed([*next(iter(variants.values()))])}"
         raise GenperfError(what, hint=hint)
     if over in at:
         raise GenperfError(f"'{over}' is compared over and given a value", hint=f"leave --at {over} out")

@@ -77,7 +77,15 @@ from genperf.table.facts import (
     steady_of,
     with_facts,
 )
-from genperf.table.shape import counts_beside, melted, of_all_devices, units_in, with_factors
+from genperf.table.shape import (
+    VARIANT,
+    counts_beside,
+    melted,
+    of_all_devices,
+    units_in,
+    with_factors,
+    with_variants,
+)
 from genperf.table.text import (
     FIRST_ROWS,
     JSON,
@@ -640,6 +648,7 @@ def understood(
     if not named and not opened.runs and not counts_vary(opened.cells):
         opened = source_of_steps(opened) or opened
     whole = _with_merged_cells(_without_idle(_without_job_steps(opened), named))
+    whole = with_variants(whole) if VARIANT in named and VARIANT not in whole.columns else whole
     apart = whole if named else with_facts(melted(whole))
     numeric = _with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})
     tidy = tidied(with_factors(of_all_devices(numeric) if numeric.runs else numeric), named)

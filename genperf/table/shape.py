@@ -18,7 +18,7 @@ from genperf.table.cells import MOST_NAMES, SEPARATOR, Names, Source, Taken, par
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in
 from genperf.table.facts import MOST_OF_A_NODE, spelled_in_digits
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import canonical_time, header_of
+from genperf.vocabulary.headers import STATISTIC, Header, canonical_time, header_of
 from genperf.vocabulary.names import (
     LEVELS,
     PHASES,
@@ -99,6 +99,10 @@ _MOMENT = re.compile(r"(?<!\d)(?:19|20)\d\d([-_.]?)\d\d\1\d\d(?:[-_T ]+\d\d([-_.
 _LAST_NUMBER = re.compile(r"[\s_\-]+(\d+)$")
 
 
+#: The column of the variants that headers name, which is made where a user names it.
+VARIANT = "variant"
+
+
 class Wide(Struct, frozen=True):
     """Columns that measure one thing at several counts, or several times."""
 
@@ -172,6 +176,34 @@ def _with_models(source: Source) -> Source:
     if not are_models or made & {*source.columns}:
         return source
     return _stacked(source, _MODEL, models, values) if _numeric([source.columns[name] for name in sized]) else source
+
+
+def with_variants(source: Source) -> Source:
+    """Return a table with a row for each variant that its headers name; as it is where they name none."""
+    variants = variants_in(source.columns)
+    return _stacked(source, VARIANT, [*next(iter(variants.values()))], variants) if variants else source
+
+
+def variants_in(columns: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return what columns of one unit measure, with the column of each variant: their headers differ in its words.
+
+    >>> variants_in(["GPUs", "PyTorch epoch (s)", "JAX epoch (s)"])
+    {'epoch (s)': {'PyTorch': 'PyTorch epoch (s)', 'JAX': 'JAX epoch (s)'}}
+    """
+    alike: dict[Header, dict[str, list[str]]] = {}
+    for name in columns:
+        header, words = header_of(name), re.split(r"[\s_]+", name)
+        if header.kind in ("time", "rate") and not any(map(STATISTIC.fullmatch, words)):
+            alike.setdefault(header, {})[name] = words
+    values: dict[str, dict[str, str]] = {}
+    for words_by_name in alike.values():
+        shared = set.intersection(*map(set, words_by_name.values()))
+        first, *others = words_by_name.values()
+        value = " ".join(word for word in first if word in shared)
+        variants = {" ".join(w for w in words if w not in shared): name for name, words in words_by_name.items()}
+        if others and value and "" not in variants and len(variants) == len(words_by_name):
+            values[value] = variants
+    return values
 
 
 def _stacked(

@@ -319,3 +319,11 @@ def test_names_that_tell_runs_of_the_same_numbers_apart_are_compared_as_they_wer
         ranked = gp.compare(runs, over=over).table
         assert list(ranked["instance"]) == sorted(times, key=lambda name: times[name][1])
         assert list(ranked["time"]) == pytest.approx(sorted(60 * minutes for _, minutes in times.values()), rel=0.01)
+
+
+def test_an_epoch_of_as_many_steps_at_every_count_is_no_work_that_all_share() -> None:
+    runs = pd.DataFrame({"npus": [8, 16, 32, 64], "epoch (s)": [230.4, 232.1, 234.9, 237.4]})
+    runs["step (ms)"] = runs["epoch (s)"] / 625 * 1000
+    answer = gp.ask(runs, npus=128)
+    assert answer.answers[0].quantity == "step (ms)"
+    assert answer.numbers["efficiency"] > 0.9
