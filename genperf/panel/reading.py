@@ -883,7 +883,9 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         serial = column.kind == "time" and any(map(_SERIAL.fullmatch, words_in(name)))
         is_last = has_zeros or in_few_rows or one_number or serial or isinstance(roles, GenperfError)
         steps = [c.values for c in numeric if column.header.of == "job" and (c.kind, c.header.of) == ("time", "step")]
-        of_as_many = any(np.nanmax(ratio := column.values / s) < (1.0 + CELL_ROUNDING) * np.nanmin(ratio) for s in steps)
+        of_as_many = any(
+            np.nanmax(ratio := column.values / s) < (1.0 + CELL_ROUNDING) * np.nanmin(ratio) for s in steps
+        )
         return is_last, of_as_many, name != total
 
     names = sorted(ranked(numeric, list(columns)), key=order)

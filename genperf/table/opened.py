@@ -104,7 +104,7 @@ from genperf.table.text import (
     with_units,
 )
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import Header, bare, canonical_time, header_of
+from genperf.vocabulary.headers import MOMENT, Header, bare, canonical_time, header_of
 from genperf.vocabulary.names import (
     LEVELS,
     TITLE_OF_SCALED,
@@ -124,6 +124,8 @@ if TYPE_CHECKING:
 
 
 _ENDINGS = frozenset(words_of("columns.ending"))
+#: What a file of scalars holds, at the end of its name.
+_TAG = re.compile(r"(?:^|[\W_])tag[-_=](.+?)(?:\.\w+)?$")
 #: In place of a cell: it is that above.
 _DITTO = frozenset(("", *words_of("cells.ditto")))
 
@@ -133,6 +135,7 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     sources, faults = _opened(dict(zip(files, files, strict=True)), opened)
     if not sources:
         raise faults[0]
+    sources = {file: _named_by_tag(source, file) for file, source in sources.items()}
     rows = {file: _of_scalars(source, file) or source_of_steps(source) or source for file, source in sources.items()}
     # Tables with a header are put below each other, also where each has a single row.
     runs = {file: source for file, source in rows.items() if len(source) == 1 and not source.delimiter}
@@ -148,6 +151,12 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     hold = "that holds" if len(left) == 1 else "that hold"
     text = f"{counted(len(left), 'file')} {hold} no run left out: {listed(left, 3)}"
     return _beside(runs, name, [text] if left else [])
+
+
+def _named_by_tag(source: Source, file: str) -> Source:
+    """Return a file of values with the name of these in its own, `run-8gpus-tag-step_time.csv`; others as they are."""
+    value, tag = next((n for n in source.cells if n.lower() == "value"), ""), _TAG.search(os.path.basename(file))
+    return source.renamed({value: tag[1]}) if value and tag is not None else source
 
 
 def _of_scalars(source: Source, file: str) -> Source | None:
@@ -228,7 +237,12 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
             records[place] |= {n: cell for n, cell in new.items() if label(cell)}
             units |= {n: unit for n, unit in source.units.items() if n not in units}
             steady[place] |= {n: cells[0] for n, cells in source.steady.items()}
-    ended = [p for p, record in records.items() if any(is_result(n, units.get(n, "")) or n in _ENDINGS for n in record)]
+    with_result = [p for p, record in records.items() if any(is_result(n, units.get(n, "")) for n in record)]
+    # How a run ended may be told in the folder around its result.
+    around = {os.path.dirname(place) for place in with_result} - {*with_result}
+    ended = [
+        p for p, record in records.items() if p in with_result or (p not in around and not _ENDINGS.isdisjoint(record))
+    ]
     if ended:
         settings = {place: record for place, record in records.items() if place not in ended}
         records = {place: records[place] for place in ended}
@@ -357,6 +371,8 @@ _JOB_STEP = re.compile(rf"\d+(_\d+)?\.({any_of('cells.step_of_a_job')}|\d+)")
 _SECONDS = re.compile(r"(?<![^\W_])s(?:ec(?:ond)?s?)?$", re.IGNORECASE)
 #: The end of the name of a file with a job's errors, `job.err` or `job.e17`, or with what it printed.
 _ERRORS, _PRINTED = re.compile(r"\.(?:err|stderr|e)(\d*)$"), re.compile(r"\.(?:out|stdout|log|o)(\d*)$")
+#: A day with its time.
+_TIME_OF_DAY = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?")
 #: Share of the lines of a log that are rows of a table, below which it is none of the log's runs. A guess.
 LEAST_OF_A_TABLE = 0.1
 #: Files of which so many are read between two reports.
@@ -647,7 +663,7 @@ def understood(
     opened = source if isinstance(source, Source) else open_source(source, delimiter)
     if not named and not opened.runs and not counts_vary(opened.cells):
         opened = source_of_steps(opened) or opened
-    whole = _with_merged_cells(_without_idle(_without_job_steps(opened), named))
+    whole = _with_duration(_with_merged_cells(_without_idle(_without_job_steps(opened), named)))
     whole = with_variants(whole) if VARIANT in named and VARIANT not in whole.columns else whole
     apart = whole if named else with_facts(melted(whole))
     numeric = _with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})
@@ -675,6 +691,21 @@ def _unit_of_rows(source: Source, stating: Sequence[str]) -> dict[str, str]:
     texts = {n: labels(source.cells[n]).tolist() for n in plain if header_of(n) == Header()}
     scores = [n for n, cells in texts.items() if mostly_numbers(cells) and any("." in cell for cell in cells)]
     return dict.fromkeys(scores, unit) if header_of(f"x ({unit})").kind else {}
+
+
+def _with_duration(source: Source) -> Source:
+    """Add how long runs took where two columns say when each began and ended, and no header a time or a rate."""
+    moments = {n: match for n in source.cells if (match := MOMENT.fullmatch(plain_name(n).replace("_", " ")))}
+    if len(moments) != 2 or any(header_of(name).kind in ("time", "rate") for name in source.cells):
+        return source
+    begun, ended = sorted(moments, key=lambda name: moments[name]["begun"] is None)
+    texts = {name: [text.strip() for text in labels(source.cells[name]).tolist()] for name in (begun, ended)}
+    if not moments[begun]["begun"] or not all(_TIME_OF_DAY.fullmatch(text) for of in texts.values() for text in of):
+        return source
+    start, end = (np.array([text[:19] for text in texts[name]], "datetime64[s]") for name in (begun, ended))
+    seconds = (end - start) / np.timedelta64(1, "s")
+    report = step(f"'duration' is '{ended}' less '{begun}', in seconds")
+    return replace(source, cells={**source.cells, "duration": seconds}, steps=(*source.steps, report))
 
 
 def _without_job_steps(source: Source) -> Source:

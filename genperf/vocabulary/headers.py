@@ -104,6 +104,8 @@ _OTHER_UNIT = re.compile(
 #: The header of money, and what beside it says that it is that of an hour.
 MONEY_IN_NAME = re.compile(rf"(^|.*[\W_]){any_of('columns.money')}([\W_].*|$)")
 _HOURLY = re.compile(any_of("headers.hourly"))
+#: A time of day: `start_time`, `ended at`.
+MOMENT = re.compile(rf"(?:(?P<begun>{any_of('headers.begun')})|{any_of('headers.ended')})(?:[ _](?:time|at|date))?")
 _TO_AN_END = re.compile(r"\b(?:time|minutes|hours|days) to (?:train|accuracy|solution|convergence|target|loss)|\bttt\b")
 #: One device or node, whose throughput this is: `1 GPU img/s`, `images_per_sec_single_gpu`.
 OF_A_SINGLE = re.compile(
@@ -451,6 +453,8 @@ def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     behind = {*words_of("headers.preposition"), *words_of("headers.spent")}
     words = words[: next((place for place, word in enumerate(words) if place and word in behind), len(words))]
     if not _LEFT.isdisjoint(words) or words[0] in words_of("headers.share"):
+        return None
+    if not unit and MOMENT.fullmatch(" ".join(words)):
         return None
     # `t_step` was measured, where a `time step` is that of a simulation.
     by_letter = len(words) > 1 and words[0] in words_of("headers.time_letter")

@@ -310,3 +310,45 @@ def test_a_few_rows_between_blanks_are_no_table_of_a_log(tmp_path: Path) -> None
     assert source.runs
     assert source.columns["Wall t (s)"].tolist() == [169.3]
     assert not any("waiting" in name for name in source.columns)
+
+
+COUNTS, SECONDS = (1, 2, 4, 8), (0.41, 0.42, 0.44, 0.47)
+#: A folder of one run, for a count and the seconds of a step: path → text.
+FOLDERS = {
+    "a tracker's": lambda n, s: {
+        f"run{n}/params/num_gpus": f"{n}",
+        f"run{n}/metrics/step_time": "".join(f"17000000000{k:02} {s} {k}\n" for k in range(10)),
+        f"run{n}/meta.yaml": f"run_id: run{n}\nstart_time: 17000000{n}\nstatus: 3\n",
+    },
+    "scalars by their tag": lambda n, s: {
+        f"run-{n}gpus-tag-perf_step_time.csv": "Wall time,Step,Value\n"
+        + "".join(f"17000000{k:02}.0,{k},{s}\n" for k in range(10))
+    },
+    "lines that count on": lambda n, s: {
+        f"result_{n}gpus.json": "".join(
+            f'{{"training_iteration": {k}, "env_steps": {8000 * k}, "step_s": {s}, "num_gpus": {n}}}\n'
+            for k in range(1, 9)
+        )
+    },
+    "a batch of all beside a nameless count": lambda n, s: {
+        f"train.n{n}.log": "".join(f"step {k} | bsz: {512 * n} | step time: {s} s\n" for k in range(10))
+    },
+}
+
+
+@pytest.mark.parametrize("form", FOLDERS)
+def test_a_folder_of_runs_is_asked_for_a_count(form: str, tmp_path: Path) -> None:
+    for n, seconds in zip(COUNTS, SECONDS, strict=True):
+        for name, text in FOLDERS[form](n, seconds).items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+    answer = ask(str(tmp_path), gpus=16)
+    assert answer.facts.expected.value.value == pytest.approx(0.5, rel=0.06)
+
+
+def test_what_elapsed_between_two_times_of_day_is_measured(tmp_path: Path) -> None:
+    ends = zip(COUNTS, ("11:36:00", "10:48:30", "10:25:00", "10:13:00"), strict=True)
+    rows = [f"{n},2026-03-01 10:00:00,2026-03-01 {end}" for n, end in ends]
+    (tmp_path / "jobs.csv").write_text("\n".join(["nodes,start,end", *rows]))
+    answer = ask(tmp_path / "jobs.csv", nodes=8)
+    assert (answer.answers[0].quantity, answer.value) == ("duration", pytest.approx(780.0, rel=0.02))
