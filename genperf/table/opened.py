@@ -663,7 +663,9 @@ def understood(
     opened = source if isinstance(source, Source) else open_source(source, delimiter)
     if not named and not opened.runs and not counts_vary(opened.cells):
         opened = source_of_steps(opened) or opened
-    whole = _with_duration(_with_merged_cells(_without_idle(_without_job_steps(opened), named)))
+    if sum(MOMENT.fullmatch(name.lower()) is not None for name in opened.cells) == 2:
+        opened = _with_duration(opened)
+    whole = _with_merged_cells(_without_idle(_without_job_steps(opened), named))
     whole = with_variants(whole) if VARIANT in named and VARIANT not in whole.columns else whole
     apart = whole if named else with_facts(melted(whole))
     numeric = _with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})
@@ -695,12 +697,16 @@ def _unit_of_rows(source: Source, stating: Sequence[str]) -> dict[str, str]:
 
 def _with_duration(source: Source) -> Source:
     """Add how long runs took where two columns say when each began and ended, and no header a time or a rate."""
-    moments = {n: match for n in source.cells if (match := MOMENT.fullmatch(plain_name(n).replace("_", " ")))}
-    if len(moments) != 2 or any(header_of(name).kind in ("time", "rate") for name in source.cells):
+    moments = {n: match for n in source.cells if (match := MOMENT.fullmatch(n.lower()))}
+    if any(header_of(name).kind in ("time", "rate") for name in source.cells):
         return source
     begun, ended = sorted(moments, key=lambda name: moments[name]["begun"] is None)
     texts = {name: [text.strip() for text in labels(source.cells[name]).tolist()] for name in (begun, ended)}
-    if not moments[begun]["begun"] or not all(_TIME_OF_DAY.fullmatch(text) for of in texts.values() for text in of):
+    if (
+        moments[ended]["begun"]
+        or not moments[begun]["begun"]
+        or not all(_TIME_OF_DAY.fullmatch(text) for of in texts.values() for text in of)
+    ):
         return source
     start, end = (np.array([text[:19] for text in texts[name]], "datetime64[s]") for name in (begun, ended))
     seconds = (end - start) / np.timedelta64(1, "s")
