@@ -53,6 +53,8 @@ SEVERAL = re.compile(r"[\d.]+[kKMBT]?([,:][\d.*]+[kKMBT]?)+")
 MOST_DOUBLINGS = 20.0
 #: Nodes × devices of each, `16x8`, as the value of a count.
 _GRID = re.compile(r"([1-9]\d*) ?[x×*] ?(\d+)")
+#: The sides of a torus or a mesh of devices: `4x8x8`.
+_SIDES = re.compile(r"[1-9]\d*(?:[x×*][1-9]\d*){2,}")
 #: Signs of Markdown around a value.
 MARKS = "`*_"
 #: Different cells per row above which a column of texts names the runs. A guess.
@@ -117,6 +119,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
             if not in_title(text, legend.title):
                 absent.append(name)
             continue
+        column, text = _of_grids(legend, column, text)
         for cell_column, cell in _cells_meant(legend, column, text, at) if column in legend.names else [(column, text)]:
             entry = legend.columns.get(cell_column, NamedColumn())
             is_amount = entry.numeric and not is_number(cell) and cell not in entry.levels
@@ -142,6 +145,20 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     notes = [f"asked, and found nowhere in the runs: {listed(absent)}"] if absent and not refused else []
     in_question = settings.at | {name: at[name] for name in refused}
     return Requested(in_question, (*notes, *constant_notes), wanted, settings.names)
+
+
+def _of_grids(legend: Legend, column: str, text: str) -> tuple[str, str]:
+    """Return the count of devices and their number for a grid of three sides, `4x8x8`, where those of the runs give it.
+
+    Another column and its text stay.
+    """
+    entry, count = legend.columns.get(column, NamedColumn()), column_of("workers", legend.columns)
+    grids = [_SIDES.fullmatch(level) for level in (text, *entry.levels)]
+    if count is None or entry.numeric or not all(grids):
+        return column, text
+    asked, *measured = (math.prod(map(int, re.split("[x×*]", grid[0]))) for grid in grids if grid is not None)
+    ends = tuple(legend.columns[count].ends)
+    return (count, str(asked)) if measured and ends == (min(measured), max(measured)) else (column, text)
 
 
 def _share_batch(legend: Legend, settings: _Cells, global_batch: str) -> None:
@@ -334,9 +351,13 @@ def _cells_meant(legend: Legend, column: str, text: str, at: Collection[str]) ->
     of `gpu=n2g8`. A word is that of what is left of the names.
     """
     columns_of_words, entry = legend.names[column], legend.columns[column]
-    # A name that was measured is a kind of runs, but for one that counts devices, or is nothing else than its numbers.
-    counts_level = any(meant_by(n) in LEVELS for word, n in columns_of_words.items() if word)
-    is_kind = text in entry.levels and columns_of_words.get("") and not counts_level
+    # A name that was measured is a kind of runs, but for one that counts devices, or is nothing else than its numbers:
+    # these are sizes where they have a name of the field, or no other column counts what the runs are scaled by.
+    numbers_in = {n for word, n in columns_of_words.items() if word}
+    counts_level, is_size = any(meant_by(n) in LEVELS for n in numbers_in), any(map(meant_by, numbers_in))
+    counted = any(meant_by(n) in LEVELS and e.distinct > 1 for n, e in legend.columns.items() if n not in numbers_in)
+    has_rest = columns_of_words.get("") or (counted and not is_size)
+    is_kind = text in entry.levels and has_rest and not counts_level
     cells = {} if is_kind else legend.cells_of_name(column, text) or legend.cells_of_name(column, text.strip(MARKS))
     if cells:
         yield from ((n, cell) for n, cell in cells.items() if n not in at and n in legend.columns)

@@ -654,6 +654,8 @@ def with_factors(source: Source) -> Source:
         for word in names.columns:
             numbers = [names.values.get(text, {}).get(word, "") for text in texts]
             called = _with_the_word_before(_spelled_out(word, column, names.columns), different)
+            # `v5e-8` is a slice of so many chips.
+            called = words_of("cells.chips_of_slices")[0] if word.lower() in words_of("cells.slices") else called
             # `2 GPUs` and `x2` in the column `GPUs` are the number itself.
             itself = plain_name(called) == plain_name(column) or (called == "x" and meant_by(column) in LEVELS)
             itself = itself and len(names.columns) == 1 and not names.kind_column

@@ -327,3 +327,37 @@ def test_an_epoch_of_as_many_steps_at_every_count_is_no_work_that_all_share() ->
     answer = gp.ask(runs, npus=128)
     assert answer.answers[0].quantity == "step (ms)"
     assert answer.numbers["efficiency"] > 0.9
+
+
+GRID = {"topology": ["2x2x2", "2x2x4", "2x4x4", "4x4x4"], "chips": [8, 16, 32, 64], "step_s": [1.3, 1.33, 1.37, 1.42]}
+SLICE = {"slice": ["v5e-8", "v5e-16", "v5e-32", "v5e-64"], "step_s": [1.3, 1.33, 1.37, 1.42]}
+NAMED = {
+    "resolution": ["ne30"] * 4 + ["ne120"] * 4,
+    "nodes": [8, 16, 32, 64] * 2,
+    "SYPD": [3.8, 7.2, 12.7, 20.3, 0.2, 0.4, 0.78, 1.55],
+}
+PODS = {"pods": [1, 1, 2, 2, 4, 4], "replicas per pod": [1, 2] * 3, "rps": [40, 79, 78, 151, 152, 289]}
+
+
+@pytest.mark.parametrize(
+    ("columns", "asked", "alike"),
+    [
+        (GRID, {"topology": "4x8x8"}, {"chips": 256}),
+        (SLICE, {"slice": "v5e-128"}, {"chips": 128}),
+        (NAMED, {"nodes": 128, "resolution": "ne120"}, {"nodes": 128}),
+        (PODS, {"replicas": 16}, {"pods": 8}),
+    ],
+)
+def test_a_count_is_asked_for_by_any_of_its_names(
+    columns: dict[str, list[object]], asked: dict[str, object], alike: dict[str, object]
+) -> None:
+    runs = pd.DataFrame(columns)
+    answer, other = gp.ask(runs, at=asked), gp.ask(runs, at=alike)
+    assert answer.value == pytest.approx(other.value)
+    assert answer.facts.growth.target.count == other.facts.growth.target.count
+
+
+def test_an_amount_that_is_put_in_is_a_setting() -> None:
+    rows = [(n, tb, tb * 160 / n + 5) for n in (10, 20, 40, 80) for tb in (1, 2)]
+    runs = pd.DataFrame(rows, columns=["executors", "input TB", "runtime (min)"])
+    assert gp.ask(runs, at={"executors": 160}).reading.roles.intrinsic == ("input TB",)
