@@ -26,7 +26,8 @@ def ends_of(interval: float) -> tuple[float, float]:
 
 
 #: Signs and letters of money beside a price.
-CURRENCY = r"[$€£¥]|[A-Z]{3}"
+CURRENCY_SIGN = r"R\$|[$€£¥₽₹₩₺元円원]|(?<![^\W\d_])(?:zł|kr|kč)(?![^\W\d_])"
+CURRENCY = rf"{CURRENCY_SIGN}|[A-Z]{{3}}"
 #: Relative narrowing below which no run is worth its name. Half and double change no answer
 #: (experiments/results/settings.md).
 NOTICEABLE = 0.05

@@ -741,7 +741,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         target, lets = model.schema.target, self.opened.roles(name).derived
         fitted = target.throughput or target.column
         formula = parse(lets[fitted]).node if fitted in lets and fitted != name else None
-        if formula is not None and not names_in(formula) - {name} <= {*at}:
+        asked = {n: v for n, text in self.opened.at.items() if n not in at and (v := amount(text)) is not None}
+        if formula is not None and not asked.keys().isdisjoint(names_in(formula)):
+            at |= asked  # as many epochs as are asked about
+        elif formula is not None and not names_in(formula) - {name} <= {*at}:
             # What elapsed in steps of any number is told of one of them.
             name, header, formula = fitted, header_of(fitted), None
         value, factor = _as_measured((name, formula), model.schema, at, row, header, unit)

@@ -504,8 +504,9 @@ def measurement_of_column(
     quoted, seconds = quote_name(name), 100.0 if header.unit == "%" else float(np.divide(*TIME_UNITS[header.unit]))
     if header.counted in STEP_WORDS and not header.shared and growth <= LEAST_GROWTH:
         return {"time": _STEP}, {_STEP: f"{seconds:g}/{quoted}"}
-    # Billions a day are millions a second.
-    multiple, plain = in_multiples(header.counted) if seconds != 1.0 else (1.0, header.counted)
+    # Billions a day are millions a second, and `10k samples/s` are samples.
+    in_full = seconds != 1.0 or header.counted[:1].isdecimal()
+    multiple, plain = in_multiples(header.counted) if in_full else (1.0, header.counted)
     factors = (quoted, of_all, f"{multiple:g}" if multiple != 1.0 else "")
     formula = "*".join(filter(None, factors)) + (f"/{seconds:g}" if seconds != 1.0 else "")
     quantity = name if formula == quoted else f"{plain or 'throughput'} per second"

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
+from genperf.facts import CURRENCY_SIGN
 from genperf.panel.evidence import MONEY
 from genperf.panel.legend import Legend, RunPrice
 from genperf.panel.reading import Reading
@@ -17,6 +18,10 @@ from genperf.vocabulary.names import LEVELS, WAYS, meant_by, words_in
 
 #: Relative difference up to which the prices of runs are the same.
 SAME_PRICE = 0.01
+#: The sign of money, or its letters, perhaps of a thousand: `k$`, `CHF`.
+_CURRENCY = re.compile(
+    rf"(\bk)?({CURRENCY_SIGN}|(?<![^\W_])(?i:usd|eur|chf|gbp|cny|rmb|jpy|inr|krw|brl|pln|czk|sek|nok|dkk)(?![^\W_]))"
+)
 #: What tells how many devices there are, beside nodes.
 _COUNTS_DEVICES = frozenset(("workers", "devices_per_node", *WAYS))
 
@@ -38,14 +43,15 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> L
         return legend
     nodes = next((c.name for c in reading.with_role("setting") if c.canonical == "nodes"), None)
     per_equal, per_total = (None if of_a_device else nodes), (reading.scale if nodes == reading.scale else None)
-    sign = re.search(r"(\bk)?([$€£¥])", f"{column.name} {units.get(column.name, '')}")
+    sign = _CURRENCY.search(f"{column.name} {units.get(column.name, '')}")
     prices, groups = list[RunPrice](), [*_groups(reading, len(counts))]
     for levels, rows in groups:
         equal, total = _price_of_one(column.values[rows]), _price_of_one(column.values[rows] / counts[rows])
         of_one, per = (total, per_total) if equal is None else (equal, per_equal)
         # One count does not tell the price of one from that of all.
         if of_one is not None and len(np.unique(counts[rows])) > 1:
-            text = f"{of_one * (1e3 if sign and sign[1] else 1.0):.6g}{sign[2] if sign else ''}/{column.header.unit}"
+            currency = "" if sign is None else sign[2].upper() if len(sign[2]) > 2 else sign[2]
+            text = f"{of_one * (1e3 if sign and sign[1] else 1.0):.6g}{currency}/{column.header.unit}"
             prices.append(RunPrice(text, per, levels))
     if len(prices) == len(groups) and len({(price.text, price.per) for price in prices}) == 1:
         prices = [replace(prices[0], levels={})]

@@ -264,10 +264,18 @@ def _meant(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
     elif column is None and counts_cores(name) and not _OF_A_NODE.isdisjoint(map(plain_name, legend.columns)):
         # Each process has a core.
         column = "processes"
+    elif column is None and counted_noun(name) in words_of("headers.cores") and _runs_threads(legend):
+        column = words_of("headers.cores")[0]
     if column in legend.headers:
         # `1 x Pi | 2 x Pi`: the header names the values, and is asked for as the count.
         column = next((count for count in ("devices", "count") if count in legend.columns), column)
     return column, text, measured
+
+
+def _runs_threads(legend: Legend) -> bool:
+    """Tell whether the runs varied processes and the threads of each, which together are the cores."""
+    columns = (column_of(part, legend.columns) for part in ("workers", "threads"))
+    return all(column is not None and legend.columns[column].distinct > 1 for column in columns)
 
 
 def _column_of(legend: Legend, name: str, text: str) -> str | None:

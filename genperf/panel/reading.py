@@ -342,7 +342,7 @@ def read_columns(
     if "nodes" not in counts and "servers" in counts:
         _settle_servers(reading, counts)
     if "threads" in counts:
-        _derive_cores(reading, counts)
+        _derive_cores(reading, counts, words_of("headers.cores")[0] in at)
     if "nodes" in counts:
         _derive_devices(reading, counts)
     _find_scale(reading, at)
@@ -401,10 +401,11 @@ def _derive_devices(reading: Reading, counts: Mapping[str | None, TableColumn]) 
         per_node.role, per_node.follows = "consequence", Consequence({made: 1, nodes.name: -1})
 
 
-def _derive_cores(reading: Reading, counts: Mapping[str | None, TableColumn]) -> None:
+def _derive_cores(reading: Reading, counts: Mapping[str | None, TableColumn], asked: bool) -> None:
     """Count the cores, nodes · processes of a node · threads, where the last two vary: all of them do the work.
 
-    Processes without nodes stay the count where no column has their cores, and so do devices, which threads feed.
+    Processes without nodes stay the count where no column has their cores and the question does not ask for them, and
+    so do devices, which threads feed.
     """
     parts = ("workers",) if "workers" in counts else ("nodes", "devices_per_node")
     inside = [counts[part] for part in (*parts, "threads") if part in counts]
@@ -415,7 +416,7 @@ def _derive_cores(reading: Reading, counts: Mapping[str | None, TableColumn]) ->
     cells = np.prod([c.values for c in inside], axis=0)
     others = [c for c in reading.with_role("setting", "consequence") if counts_cores(c.name) and c not in inside]
     column = next((c for c in others if np.allclose(c.values, cells)), None)
-    if column is None and len(parts) > 1:
+    if column is None and (len(parts) > 1 or asked):
         column = column_from(words_of("headers.cores")[0], cells.tolist(), role="made")
     if column is not None:
         column.role, column.follows = "setting" if column in others else "made", None

@@ -33,6 +33,9 @@ _QUANTITIES = MEMORY_WORDS.union(words_of("headers.quantity"))
 _LEFT = frozenset(words_of("headers.left"))
 #: `×10³ tokens/s` are `k tokens/s`.
 _MULTIPLES = {word: multiple for multiple, spelled in section("multiples").items() for word in spelled}
+_IN_DIGITS = {word: number for number, spelled in section("numbers").items() for word in spelled}
+#: `10k samples/s`: so many of them.
+_TENS = re.compile(r"(10+)([kmb]?)")
 #: `Tokens/s (M)`: millions of them.
 _MULTIPLE_BEHIND = re.compile(
     rf"(?P<rate>.+[^\W_])(?:\s*(?P<bracket>[(\[])|,? |_)(?:in )?"
@@ -351,7 +354,8 @@ def _sides_of_ratio(text: str) -> list[list[str]]:
     sides[0] = _MANY.sub(r"\1 \2", " ".join(sides[0])).split()
     # A multiple is one of what stands behind it: `miles/s` are no thousands.
     sides = [[*(_MULTIPLES.get(word, word) for word in side[:-1]), *side[-1:]] for side in sides]
-    # `s/1 epoch` is `s/epoch`.
+    # `s per ten steps`, and `s/1 epoch`, which is `s/epoch`.
+    sides[1:] = [[_IN_DIGITS.get(word, word) for word in side] for side in sides[1:]]
     sides[1:] = [side[1:] if len(side) > 1 and side[0] == "1" else side for side in sides[1:]]
     return [side for side in sides if side]
 
@@ -381,6 +385,8 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
     timed = next((words for words in seconds if words[0] in _UNITS_OF_TIME), None)
     # `M-particle-steps` are millions as well.
     multiple = next((f"{word.upper() if word != 'k' else word} " for word in numerator if word in ("k", "m", "b")), "")
+    if len(numerator) == 2 and (tens := _TENS.fullmatch(numerator[0])):
+        multiple = f"{int(tens[1]) * MULTIPLES.get(tens[2].upper(), 1.0):.0f} "
     # Here something is per a unit of time that is no such unit itself.
     if timed is not None and not (len(numerator) == 1 and numerator[0] in TIME_WORDS):
         while len(numerator) > 1 and numerator[-1].endswith("ed") and numerator[-1] not in _PLAIN:

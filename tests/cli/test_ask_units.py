@@ -1,5 +1,7 @@
 """What `ask` says of units, prices and multiples that headers write in several languages."""
 
+import re
+
 import pytest
 from helpers import Shell, csv_of, told
 
@@ -21,7 +23,7 @@ def test_a_price_is_none_of_the_speed(shell: Shell, price: str) -> None:
     rows = [(n, minutes, 28.5 * n) for n, minutes in zip(NODES, MINUTES, strict=True)]
     out = told(shell, csv_of(f"nodes,epoch (min),{price}", rows))
     assert out.splitlines()[2].startswith("epoch ")
-    assert "cost             64" in out or "cost               64" in out
+    assert re.search("^cost +64", out, re.MULTILINE)
     assert "throughput" not in out
 
 
@@ -46,3 +48,30 @@ def test_a_price_in_thousands_is_written_out(shell: Shell) -> None:
 )  # fmt: skip
 def test_what_a_header_says_of_its_numbers(shell: Shell, table: str, question: tuple[str, ...], said: str) -> None:
     assert said in told(shell, table, *question)
+
+
+@pytest.mark.parametrize(
+    ("header", "first", "growth", "row"),
+    [
+        ("10k samples/s", 0.041, 0.95, r"2,9\d0 samples/s"),
+        ("s per ten steps", 4.1, 0.05, r"0\.45\d? s"),
+        ("img/s", 410, 0.95, r"1\.5\d? CHF per M images"),
+    ],
+)
+def test_multiples_and_money_of_a_header_are_told(
+    shell: Shell, header: str, first: float, growth: float, row: str
+) -> None:
+    rows = [(n, 2 * n, first * n**growth) for n in (1, 2, 4, 8)]
+    assert re.search(f" {row} ", told(shell, csv_of(f"gpus,price (CHF/h),{header}", rows), "--at", "gpus=8"))
+
+
+def test_as_many_epochs_as_are_asked_about_are_told_in_all(shell: Shell) -> None:
+    rows = [(n, e, e * (4.2 / n + 0.05)) for n, e in ((4, 10), (8, 10), (16, 12), (32, 20), (64, 40))]
+    out = told(shell, csv_of("gpus,epochs,train time (h)", rows), "--at", "gpus=64,epochs=80")
+    assert re.search(r"^train time +9\.\d+ h", out, re.MULTILINE)
+
+
+def test_cores_of_ranks_and_their_threads_are_asked_for(shell: Shell) -> None:
+    rows = [(r, t, 900 / (r * t) + 1.2) for r in (4, 8, 16, 32) for t in (1, 4)]
+    out = told(shell, csv_of("MPI ranks,OMP threads,time (s)", rows), "--at", "cores=256")
+    assert re.search(r"^job +4\.\d+ s", out, re.MULTILINE)
