@@ -134,6 +134,8 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     measured: str = ""
     #: Columns that no part of the answer reads.
     left_out: tuple[str, ...] = ()
+    #: Nominal coverage of the intervals of predictions; None of what was measured.
+    coverage: float | None = None
     #: Where the runs are from, and how many they are; of a model its facts have both.
     source: str = ""
     runs: int = 0
@@ -335,7 +337,8 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     room = sum(COLUMNS[:2])
     before_titles = subtitle.pop() if len(subtitle[-1]) < room else ""
     titles = before_titles.ljust(room)
-    titles += "".join(f" {head}".rjust(columns) for head, columns in zip(heads_of(facts), COLUMNS[2:], strict=True))
+    titles_beside = zip(heads_of(facts, answer.coverage), COLUMNS[2:], strict=True)
+    titles += "".join(f" {head}".rjust(columns) for head, columns in titles_beside)
     heads = [_header(answer, width), *(Text(line, style="dim") for line in (*subtitle, titles))]
     lines = [*(line for line in heads if line.plain.strip()), *map(_row, rows_of(answer))]
     closing = [*_closing(answer, width)]
@@ -383,12 +386,11 @@ def _header(answer: Answer, width: int) -> Text:
     return Text.assemble(source_text, " " * max(2, width - len(source) - len(question)), (question, "bold"))
 
 
-def heads_of(facts: Facts | None) -> tuple[str, str]:
+def heads_of(facts: Facts | None, coverage: float | None) -> tuple[str, str]:
     """Return the heads of the columns of the interval and of the value beside: `90 % interval`, `at 8`."""
-    if facts is None:
-        return "interval", ""
-    beside = f"at {facts.growth.start.count:g}" if facts.growth.grows else ""
-    return f"{100 * facts.expected.interval:g} % interval", beside
+    coverage = coverage if facts is None else facts.expected.interval
+    beside = f"at {facts.growth.start.count:g}" if facts is not None and facts.growth.grows else ""
+    return "interval" if coverage is None else f"{100 * coverage:g} % interval", beside
 
 
 def _row(row: Row) -> Text:

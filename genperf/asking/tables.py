@@ -202,7 +202,8 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     wanted = wanted if question.plan is not None else forecast_at(fitted.panel, wanted)
     if question.plan is None and (axis is None or axis.distinct < 2):
         # One count has no curve to speak of.
-        return Answer((value_at(fitted, wanted, question.interval),), notes=requested.notes)
+        of_one_count = value_at(fitted, wanted, question.interval)
+        return Answer((of_one_count,), notes=requested.notes, coverage=question.interval)
     series = {n: level for n, level in group.items() if n in requested.at}
     facts = facts_at(fitted, wanted, question)
     facts = replace(facts, series=series, taken={**facts.taken, **left_open})
@@ -517,6 +518,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             left_out=tuple(
                 column for column in reading.left_out if column not in {*answers, self.opened.legend.price_column}
             ),
+            coverage=self.question.interval,
             source=source.name,
             runs=int(self.series.rows.sum()),
         )
@@ -741,9 +743,11 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         target, lets = model.schema.target, self.opened.roles(name).derived
         fitted = target.throughput or target.column
         formula = parse(lets[fitted]).node if fitted in lets and fitted != name else None
-        asked = {n: v for n, text in self.opened.at.items() if n not in at and (v := amount(text)) is not None}
-        if formula is not None and not asked.keys().isdisjoint(names_in(formula)):
-            at |= asked  # as many epochs as are asked about
+        requested_numbers = {
+            n: v for n, text in self.opened.at.items() if n not in at and (v := amount(text)) is not None
+        }
+        if formula is not None and not requested_numbers.keys().isdisjoint(names_in(formula)):
+            at |= requested_numbers  # as many epochs as the question says
         elif formula is not None and not names_in(formula) - {name} <= {*at}:
             # What elapsed in steps of any number is told of one of them.
             name, header, formula = fitted, header_of(fitted), None

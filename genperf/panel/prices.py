@@ -13,15 +13,14 @@ from genperf.facts import CURRENCY_SIGN
 from genperf.panel.evidence import MONEY
 from genperf.panel.legend import Legend, RunPrice
 from genperf.panel.reading import Reading
+from genperf.vocabulary import any_of
 from genperf.vocabulary.headers import DEVICE_WORDS
 from genperf.vocabulary.names import LEVELS, WAYS, meant_by, words_in
 
 #: Relative difference up to which the prices of runs are the same.
 SAME_PRICE = 0.01
 #: The sign of money, or its letters, perhaps of a thousand: `k$`, `CHF`.
-_CURRENCY = re.compile(
-    rf"(\bk)?({CURRENCY_SIGN}|(?<![^\W_])(?i:usd|eur|chf|gbp|cny|rmb|jpy|inr|krw|brl|pln|czk|sek|nok|dkk)(?![^\W_]))"
-)
+_CURRENCY = re.compile(rf"(\bk)?({CURRENCY_SIGN}|(?<![^\W_])(?i:{any_of('columns.currency')})(?![^\W_]))")
 #: What tells how many devices there are, beside nodes.
 _COUNTS_DEVICES = frozenset(("workers", "devices_per_node", *WAYS))
 

@@ -119,7 +119,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
             if not in_title(text, legend.title):
                 absent.append(name)
             continue
-        column, text = _of_grids(legend, column, text)
+        column, text = _of_grids(legend, column, text) if _SIDES.fullmatch(text) else (column, text)
         for cell_column, cell in _cells_meant(legend, column, text, at) if column in legend.names else [(column, text)]:
             entry = legend.columns.get(cell_column, NamedColumn())
             is_amount = entry.numeric and not is_number(cell) and cell not in entry.levels
@@ -156,9 +156,9 @@ def _of_grids(legend: Legend, column: str, text: str) -> tuple[str, str]:
     grids = [_SIDES.fullmatch(level) for level in (text, *entry.levels)]
     if count is None or entry.numeric or not all(grids):
         return column, text
-    asked, *measured = (math.prod(map(int, re.split("[x×*]", grid[0]))) for grid in grids if grid is not None)
+    requested, *measured = (math.prod(map(int, re.split("[x×*]", grid[0]))) for grid in grids if grid is not None)
     ends = tuple(legend.columns[count].ends)
-    return (count, str(asked)) if measured and ends == (min(measured), max(measured)) else (column, text)
+    return (count, str(requested)) if measured and ends == (min(measured), max(measured)) else (column, text)
 
 
 def _share_batch(legend: Legend, settings: _Cells, global_batch: str) -> None:

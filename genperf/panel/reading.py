@@ -401,7 +401,7 @@ def _derive_devices(reading: Reading, counts: Mapping[str | None, TableColumn]) 
         per_node.role, per_node.follows = "consequence", Consequence({made: 1, nodes.name: -1})
 
 
-def _derive_cores(reading: Reading, counts: Mapping[str | None, TableColumn], asked: bool) -> None:
+def _derive_cores(reading: Reading, counts: Mapping[str | None, TableColumn], is_requested: bool) -> None:
     """Count the cores, nodes · processes of a node · threads, where the last two vary: all of them do the work.
 
     Processes without nodes stay the count where no column has their cores and the question does not ask for them, and
@@ -416,7 +416,7 @@ def _derive_cores(reading: Reading, counts: Mapping[str | None, TableColumn], as
     cells = np.prod([c.values for c in inside], axis=0)
     others = [c for c in reading.with_role("setting", "consequence") if counts_cores(c.name) and c not in inside]
     column = next((c for c in others if np.allclose(c.values, cells)), None)
-    if column is None and (len(parts) > 1 or asked):
+    if column is None and (len(parts) > 1 or is_requested):
         column = column_from(words_of("headers.cores")[0], cells.tolist(), role="made")
     if column is not None:
         column.role, column.follows = "setting" if column in others else "made", None

@@ -97,7 +97,7 @@ def glance(place: Place) -> dict[str, Any]:
         "taken": f"of {join_values(place.taken)}" if place.taken else "",
         "decision": decision_sentence(place.expected, facts, place.shown, name, value, beside),
         "fits": fits_text(place.expected.fits),
-        "heads": heads_of(facts),
+        "heads": heads_of(facts, place.question.interval),
         "rows": [[*row] for row in rows],
         "why": verdict_line(answer.reason),
         "record": "" if facts is None else record_line(facts),

@@ -575,7 +575,7 @@ def _title(result: FitResult, groups: list[dict[str, Any]], names: Sequence[str]
         levels = zip(*(group["key"] for group in groups), strict=True)
         differing = [name for name, values in zip(names, levels, strict=True) if len({*values}) > 1]
         which = " and ".join(differing) if len(differing) <= MOST_NAMED else "group"
-        return f"Which {which} of {table} needs a look{at}?"
+        return f"{of}{table} by {which}{at}: what to expect"
     series = "".join(f", {level}" for group in groups for level in group["key"])
     return f"{of}{table}{series}{at}: what to expect"
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from genperf.facts import Interval
 from genperf.panel.panel import SECONDS, Target
+from genperf.vocabulary import section
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, UNNAMED, header_of, in_multiples
 from genperf.vocabulary.names import noun_of
 
@@ -108,8 +109,10 @@ def texts_in_unit(reference: float, *others: float, unit: str = SECONDS) -> tupl
     return *[three_digits(number / size) for number in (reference, *others)], unit
 
 
-#: Of a rate below it, as of jobs, the count in an hour is told. A convention.
-LEAST_RATE = 0.1
+#: Of a rate below it, as of jobs or trials, the count in an hour is told; images and tokens go on longer by the second.
+#: A convention.
+LEAST_RATE, LEAST_RATE_OF_DATA = 1.0, 0.1
+_DATA = frozenset(section("counted"))
 
 
 def suited_unit(reference: float, unit: str = SECONDS) -> tuple[float, str]:
@@ -122,7 +125,8 @@ def suited_unit(reference: float, unit: str = SECONDS) -> tuple[float, str]:
         _, size, name = DURATIONS[bisect_right(DURATIONS, (reference, np.inf, "")) - 1]
         return size, name
     counted = unit.removesuffix("/s")
-    if not (0.0 < reference < LEAST_RATE and counted != unit) or counted in STEP_WORDS or counted.endswith("FLOP"):
+    least = LEAST_RATE_OF_DATA if in_multiples(counted)[1] in _DATA else LEAST_RATE
+    if not (0.0 < reference < least and counted != unit) or counted in STEP_WORDS or counted.endswith("FLOP"):
         return 1.0, unit
     return (1.0 / 3600.0, f"{counted}/h") if header_of(f"x ({unit})").kind == "rate" else (1.0, unit)
 

@@ -186,3 +186,14 @@ def test_a_long_reason_of_a_verdict_stands_whole_on_the_card() -> None:
 def test_a_configuration_that_is_no_mapping_is_refused_in_words(wrong: dict[str, Any]) -> None:
     with pytest.raises(gp.GenperfError, match="a quantity is named in a text and a configuration in a mapping, not "):
         gp.ask(WEAK, **wrong)
+
+
+def test_a_value_without_a_scale_says_of_what_its_interval_holds() -> None:
+    runs = pd.DataFrame({"GPU": ["V100", "A100", "H100", "L40S"], "gpus": 8, "step_ms": [412, 187, 96, 240]})
+    assert "90 % interval" in gp.ask(runs, at={"GPU": "H100"}).card()
+
+
+def test_rates_of_what_is_rare_are_told_by_the_hour() -> None:
+    for counted, unit in (("trials", "trials/h"), ("img", "images/s")):
+        runs = pd.DataFrame({"workers": [2, 4, 8, 16], f"{counted}/h": [855.1, 1606.2, 3005.8, 5567.3]})
+        assert f" {unit} " in gp.ask(runs, workers=8).card()
