@@ -743,12 +743,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         target, lets = model.schema.target, self.opened.roles(name).derived
         fitted = target.throughput or target.column
         formula = parse(lets[fitted]).node if fitted in lets and fitted != name else None
-        requested_numbers = {
-            n: v for n, text in self.opened.at.items() if n not in at and (v := amount(text)) is not None
-        }
-        if formula is not None and not requested_numbers.keys().isdisjoint(names_in(formula)):
-            at |= requested_numbers  # as many epochs as the question says
-        elif formula is not None and not names_in(formula) - {name} <= {*at}:
+        divisors = set() if formula is None else names_in(formula) - {name}
+        # As many epochs as the question says.
+        at |= {n: v for n, text in self.opened.at.items() if n in divisors and (v := amount(text)) is not None}
+        if formula is not None and not divisors <= {*at}:
             # What elapsed in steps of any number is told of one of them.
             name, header, formula = fitted, header_of(fitted), None
         value, factor = _as_measured((name, formula), model.schema, at, row, header, unit)

@@ -152,13 +152,12 @@ def _of_grids(legend: Legend, column: str, text: str) -> tuple[str, str]:
 
     Another column and its text stay.
     """
-    entry, count = legend.columns.get(column, NamedColumn()), column_of("workers", legend.columns)
-    grids = [_SIDES.fullmatch(level) for level in (text, *entry.levels)]
-    if count is None or entry.numeric or not all(grids):
+    count, levels = column_of("workers", legend.columns) or "", legend.columns.get(column, NamedColumn()).levels
+    if not (count and levels and all(map(_SIDES.fullmatch, levels))):
         return column, text
-    requested, *measured = (math.prod(map(int, re.split("[x×*]", grid[0]))) for grid in grids if grid is not None)
-    ends = tuple(legend.columns[count].ends)
-    return (count, str(requested)) if measured and ends == (min(measured), max(measured)) else (column, text)
+    requested, *measured = (math.prod(map(int, re.split("[x×*]", grid))) for grid in (text, *levels))
+    is_count = legend.columns[count].ends == (min(measured), max(measured))
+    return (count, str(requested)) if is_count else (column, text)
 
 
 def _share_batch(legend: Legend, settings: _Cells, global_batch: str) -> None:

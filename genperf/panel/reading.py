@@ -586,9 +586,8 @@ def _settle_kinds(reading: Reading) -> None:
     named = [c for c in texts if not all(map(COUNTED.match, c.levels))]
     results = [c for c in reading.with_role("measured") if c.kind]
     if len(named) == 1 and results:
-        numbers = [c for c in reading.with_role("setting") if c.numeric]
-        others = [c for c in reading.with_role("kind") if c is not named[0]]
-        place = numbered([c.texts for c in (*numbers, *others)] or [np.zeros(len(named[0].texts), object)])
+        others = [c.texts for c in reading.with_role("setting", "kind") if c is not named[0]]
+        place = numbered(others or [np.zeros(len(named[0].texts), object)])
         values = np.where(results[0].values > 0.0, results[0].values, np.nan)
         groups = [of_run for k in np.unique(place) if np.sum(np.isfinite(of_run := values[place == k])) > 1]
         if groups and np.median([np.nanmax(of_run) / np.nanmin(of_run) for of_run in groups]) > NAMES_APART:
@@ -884,9 +883,8 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         serial = column.kind == "time" and any(map(_SERIAL.fullmatch, words_in(name)))
         is_last = has_zeros or in_few_rows or one_number or serial or isinstance(roles, GenperfError)
         steps = [c.values for c in numeric if column.header.of == "job" and (c.kind, c.header.of) == ("time", "step")]
-        of_as_many = any(
-            np.nanmax(ratio := column.values / s) < (1.0 + CELL_ROUNDING) * np.nanmin(ratio) for s in steps
-        )
+        with np.errstate(all="ignore"):
+            of_as_many = any(np.ptp(np.log(column.values / seconds)) < CELL_ROUNDING for seconds in steps)
         return is_last, of_as_many, name != total
 
     names = sorted(ranked(numeric, list(columns)), key=order)
@@ -1107,9 +1105,8 @@ def measured_roles(
         roles |= _work_of_times(reading, name, scale)
     # The time of a step falls as the steps per second rise; at one split of the network, which shortens it as well.
     splits = [c for c in reading.with_role("setting") if c.canonical in WAYS[1:] and c.varies and c.name != scale]
-    if splits and len(
-        growths := reading.growths(name, numbered([c.texts for c in (*splits, *reading.with_role("kind"))]))
-    ):
+    of_one_split = [c.texts for c in (*splits, *reading.with_role("kind"))]
+    if splits and len(growths := reading.growths(name, numbered(of_one_split))):
         growth = float(np.median(growths))
     falls = (growth if "time" in roles and header.kind == "rate" else -growth) > LEAST_GROWTH
     of_workers = all(c.canonical == "batch" and not c.varies for c in batches)

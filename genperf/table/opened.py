@@ -240,9 +240,8 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
     with_result = [p for p, record in records.items() if any(is_result(n, units.get(n, "")) for n in record)]
     # How a run ended may be told in the folder around its result.
     around = {os.path.dirname(place) for place in with_result} - {*with_result}
-    ended = [
-        p for p, record in records.items() if p in with_result or (p not in around and not _ENDINGS.isdisjoint(record))
-    ]
+    with_ending = [p for p, record in records.items() if p not in around and not _ENDINGS.isdisjoint(record)]
+    ended = [place for place in records if place in (*with_result, *with_ending)]
     if ended:
         settings = {place: record for place, record in records.items() if place not in ended}
         records = {place: records[place] for place in ended}
@@ -663,8 +662,7 @@ def understood(
     opened = source if isinstance(source, Source) else open_source(source, delimiter)
     if not named and not opened.runs and not counts_vary(opened.cells):
         opened = source_of_steps(opened) or opened
-    if sum(MOMENT.fullmatch(name.lower()) is not None for name in opened.cells) == 2:
-        opened = _with_duration(opened)
+    opened = _with_duration(opened) if any(MOMENT.fullmatch(name.lower()) for name in opened.cells) else opened
     whole = _with_merged_cells(_without_idle(_without_job_steps(opened), named))
     whole = with_variants(whole) if VARIANT in named and VARIANT not in whole.columns else whole
     apart = whole if named else with_facts(melted(whole))
@@ -697,20 +695,14 @@ def _unit_of_rows(source: Source, stating: Sequence[str]) -> dict[str, str]:
 
 def _with_duration(source: Source) -> Source:
     """Add how long runs took where two columns say when each began and ended, and no header a time or a rate."""
-    moments = {n: match for n in source.cells if (match := MOMENT.fullmatch(n.lower()))}
-    if any(header_of(name).kind in ("time", "rate") for name in source.cells):
+    by_kind = {bool(match["begun"]): n for n in source.cells if (match := MOMENT.fullmatch(n.lower()))}
+    texts = {n: [text.strip() for text in labels(source.cells[n]).tolist()] for n in by_kind.values()}
+    are_times = all(map(_TIME_OF_DAY.fullmatch, itertools.chain(*texts.values())))
+    if len(by_kind) != 2 or not are_times or any(header_of(name).kind in ("time", "rate") for name in source.cells):
         return source
-    begun, ended = sorted(moments, key=lambda name: moments[name]["begun"] is None)
-    texts = {name: [text.strip() for text in labels(source.cells[name]).tolist()] for name in (begun, ended)}
-    if (
-        moments[ended]["begun"]
-        or not moments[begun]["begun"]
-        or not all(_TIME_OF_DAY.fullmatch(text) for of in texts.values() for text in of)
-    ):
-        return source
-    start, end = (np.array([text[:19] for text in texts[name]], "datetime64[s]") for name in (begun, ended))
+    start, end = (np.array([text[:19] for text in texts[by_kind[k]]], "datetime64[s]") for k in (True, False))
+    report = step(f"'duration' is '{by_kind[False]}' less '{by_kind[True]}', in seconds")
     seconds = (end - start) / np.timedelta64(1, "s")
-    report = step(f"'duration' is '{ended}' less '{begun}', in seconds")
     return replace(source, cells={**source.cells, "duration": seconds}, steps=(*source.steps, report))
 
 

@@ -18,7 +18,7 @@ from genperf.table.cells import MOST_NAMES, SEPARATOR, Names, Source, Taken, par
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in
 from genperf.table.facts import MOST_OF_A_NODE, spelled_in_digits
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import STATISTIC, Header, canonical_time, header_of
+from genperf.vocabulary.headers import STATISTIC, canonical_time, header_of
 from genperf.vocabulary.names import (
     LEVELS,
     PHASES,
@@ -190,19 +190,15 @@ def variants_in(columns: Collection[str]) -> dict[str, dict[str, str]]:
     >>> variants_in(["GPUs", "PyTorch epoch (s)", "JAX epoch (s)"])
     {'epoch (s)': {'PyTorch': 'PyTorch epoch (s)', 'JAX': 'JAX epoch (s)'}}
     """
-    alike: dict[Header, dict[str, list[str]]] = {}
-    for name in columns:
-        header, words = header_of(name), re.split(r"[\s_]+", name)
-        if header.kind in ("time", "rate") and not any(map(STATISTIC.fullmatch, words)):
-            alike.setdefault(header, {})[name] = words
+    words_of_name = {name: re.split(r"[\s_]+", name) for name in columns if header_of(name).kind in ("time", "rate")}
+    headers = {n: header_of(n) for n, words in words_of_name.items() if not any(map(STATISTIC.fullmatch, words))}
     values: dict[str, dict[str, str]] = {}
-    for words_by_name in alike.values():
-        shared = set.intersection(*map(set, words_by_name.values()))
-        first, *others = words_by_name.values()
-        value = " ".join(word for word in first if word in shared)
-        variants = {" ".join(w for w in words if w not in shared): name for name, words in words_by_name.items()}
-        if others and value and "" not in variants and len(variants) == len(words_by_name):
-            values[value] = variants
+    for header in dict.fromkeys(headers.values()):
+        alike = {name: words_of_name[name] for name, of_name in headers.items() if of_name == header}
+        shared = set.intersection(*map(set, alike.values()))
+        value = " ".join(word for word in next(iter(alike.values())) if word in shared)
+        variants = {" ".join(w for w in words if w not in shared): name for name, words in alike.items()}
+        values |= {value: variants} if value and "" not in variants and len(variants) == len(alike) > 1 else {}
     return values
 
 
@@ -655,7 +651,7 @@ def with_factors(source: Source) -> Source:
             numbers = [names.values.get(text, {}).get(word, "") for text in texts]
             called = _with_the_word_before(_spelled_out(word, column, names.columns), different)
             # `v5e-8` is a slice of so many chips.
-            called = words_of("cells.chips_of_slices")[0] if word.lower() in words_of("cells.slices") else called
+            called = "chips" if word.lower() in words_of("cells.slices") else called
             # `2 GPUs` and `x2` in the column `GPUs` are the number itself.
             itself = plain_name(called) == plain_name(column) or (called == "x" and meant_by(column) in LEVELS)
             itself = itself and len(names.columns) == 1 and not names.kind_column
