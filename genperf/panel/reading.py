@@ -451,7 +451,9 @@ def _role_alone(
     has_unit = column.header.unit or header_of(column.name).kind
     plain = plain_name(column.name)
     # A step of 0.21 is the time of one.
-    named_repeat = plain in words_of("columns.repeat") and not has_unit and (is_whole or plain not in STEP_WORDS)
+    named_repeat = (
+        plain in words_of("columns.repeat") and not has_unit and (is_whole or STEP_WORDS.isdisjoint(plain.split("_")))
+    )
     either, is_none = either_reading(levels) if texts else "", meant in LEVELS and not any(known_values)
     rules: tuple[tuple[bool, Role, str], ...] = (
         (not levels, "empty", "no cell is filled"),
@@ -784,7 +786,8 @@ def _scale_of(
         letters = [n for n in open_settings if len(open_settings) == 1 or noun_of(n) == "workers"]
         # What may count it without a name of the field is the only setting.
         loads = [*filter(LOAD.fullmatch, varying)]
-        only_one = next((group for group in (unnamed, varying, loads) if len(group) == 1), [])
+        no_sizes = [n for n in unnamed if not is_size(n)]
+        only_one = next((group for group in (unnamed, varying, loads, no_sizes) if len(group) == 1), [])
         nameless = [n for n in unnamed if re.fullmatch(any_of("headers.nameless"), plain_name(n))]
         only_nameless = nameless if len(nameless) == 1 else []
         # Counts that do not vary come last.

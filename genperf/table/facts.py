@@ -909,8 +909,9 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
     texts = [key for key in varied if not isinstance(run.values[key][0], float)]
     settings = [key for key in varied if canonical_of(key) is not None]
     # Whole numbers that vary and count nothing were chosen, unless they go on by one amount from line to line.
-    goes_on = [k for k in varied if rising and len(records) >= FEWEST_OF_A_CLOCK and numbers_the_lines(run.values[k])]
-    settings += [k for k in varied if k not in (*texts, *goes_on) and not is_result(k) and _whole(run.values[k])]
+    chosen = [key for key in varied if key not in texts and not is_result(key) and _whole(run.values[key])]
+    are_many = len(records) >= FEWEST_OF_A_CLOCK and bool(rising)
+    settings += [key for key in chosen if not (are_many and numbers_the_lines(run.values[key]))]
     # A text for each step, such as the time of day, is no setting.
     settings += [key for key in texts if len({*run.values[key]}) < 0.5 * len(run.values[key])]
     # A batch from zero on, `batch` 0, 1, 2, …, is no size.

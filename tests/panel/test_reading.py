@@ -360,4 +360,4 @@ def test_a_count_is_asked_for_by_any_of_its_names(
 def test_an_amount_that_is_put_in_is_a_setting() -> None:
     rows = [(n, tb, tb * 160 / n + 5) for n in (10, 20, 40, 80) for tb in (1, 2)]
     runs = pd.DataFrame(rows, columns=["executors", "input TB", "runtime (min)"])
-    assert gp.ask(runs, at={"executors": 160}).reading.roles.intrinsic == ("input TB",)
+    assert gp.ask(runs).reading.roles.intrinsic == ("input TB",)
