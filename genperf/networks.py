@@ -15,6 +15,8 @@ from genperf.formula.amounts import MULTIPLES
 _SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)([bmt])(?:-?a(\d+(?:\.\d+)?)b)?(?![a-z0-9])")
 _EXPERTS = re.compile(r"\d+x\d+(\.\d+)?b|moe|experts?(?![a-z])|(?<![\d.])\d+e(?![a-z0-9])")
 
+#: Words of a statement that may all be a network's name, `mistral nemo 12B`.
+MOST_OF_A_NAME = 4
 _SIZED = re.compile(f"{_SIZE.pattern}|{_EXPERTS.pattern}")
 
 
@@ -49,8 +51,35 @@ def networks() -> dict[str, TrainedNetwork]:
     return {row["pattern"]: convert(row | {"published": True}, TrainedNetwork, strict=False) for row in rows}
 
 
-def network_named(name: str) -> TrainedNetwork:
+def network_within(text: str) -> tuple[str, str]:
+    """Return the network that a text names first, published or by its size, and the text without it; "" without one.
+
+    >>> network_within("DDP ResNet-50 channels last"), network_within("much slower than our own RWKV 14B")
+    (('ResNet-50', 'DDP | channels last'), ('RWKV 14B', 'much slower than our own |'))
+    """
+    plain, words = re.sub("[_/]", "-", text.lower()), [*re.finditer(r"[^\s|~]+", text)]
+    sized = [word for word in words if re.search(rf"{_SIZE.pattern}|\d+x\d+b", plain[slice(*word.span())])]
+    candidates = [(word.start(), -word.end(), True) for word in sized]
+    sizes = [_parameters(size) for word in sized if (size := _SIZE.search(plain, *word.span()))]
+    for pattern, network in networks().items():
+        named = re.search(rf"(?<!\S)(?:{pattern.replace('-', '[- ]')})(?!\S)", plain)
+        # `mistral nemo 12B` is no Mistral 7B.
+        if named and (_SIZED.search(named[0]) or all(0.9 < of / network.parameters < 1.1 for of in sizes)):
+            candidates.append((named.start(), -named.end(), False))
+    start, end, is_size = min(candidates, default=(0, 0, False))
+    # Words before the size are of the name where words are few, or one has a number or several capitals.
+    is_short = len(words) <= MOST_OF_A_NAME
+    before = re.search(r"([^\s|~]+ )+$" if is_short else r"[^\s|~]*(\d|[A-Z][a-z]*[A-Z])[^\s|~]* $", text[:start])
+    if is_size and before:
+        start = before.start()
+    mixture = " MoE" if is_size and _EXPERTS.search(plain) and not _EXPERTS.search(plain[start:-end]) else ""
+    return (text[start:-end] + mixture, f"{text[:start]}|{text[-end:]}") if candidates else ("", text)
+
+
+def network_named(name: str, active_known: bool = False) -> TrainedNetwork:
     """Return the network that a name means: one that is published, or a transformer of the size in the name.
+
+    A mixture of experts is refused unless the parameters that a token uses are known.
 
     >>> network_named("Meta-Llama-3-8B-Instruct").name, network_named("my-net 30B-A3B").active
     ('Llama 3 8B', 3000000000.0)
@@ -64,13 +93,18 @@ def network_named(name: str) -> TrainedNetwork:
         if named and (not rest or (_SIZED.search(named[0]) and not _SIZED.search(rest))):
             return network
     size = _SIZE.search(plain)
-    if _EXPERTS.search(plain) and not (size and size[3]):
+    if _EXPERTS.search(plain) and not (size and size[3]) and not active_known:
         what = f"'{name}' is a mixture of experts, and the parameters that a token uses are not known"
         raise GenperfError(what, hint="add active=12.9B")
     if size is None:
         hint = "a size such as 7B, or a network such as llama3-8b, gpt2-xl, resnet50"
         near = did_you_mean(name, [network.name for network in networks().values()], otherwise=hint)
         raise GenperfError(f"'{name}' is no network whose size is known", hint=near)
-    parameters = float(size[1]) * MULTIPLES[size[2].upper()]
+    parameters = _parameters(size)
     called = re.match(rf"(?i).*?{re.escape(size[1])}{size[2]}\S*", name.strip()) or [name.strip()]
     return TrainedNetwork(called[0], parameters, float(size[3]) * 1e9 if size[3] else parameters)
+
+
+def _parameters(size: re.Match[str]) -> float:
+    """Return the parameters of a size."""
+    return float(size[1]) * MULTIPLES[size[2].upper()]

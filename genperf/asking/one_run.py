@@ -20,7 +20,7 @@ import pandas as pd
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
-from genperf.asking.ask import Question, expectation
+from genperf.asking.ask import Question, expectation, question_of
 from genperf.attribution.answers import PrintedAnswer
 from genperf.attribution.derived import reported_of
 from genperf.errors import GenperfError, attempted, counted
@@ -36,7 +36,7 @@ from genperf.panel.panel import ONE, several_nodes
 from genperf.panel.quantities import paid_for, quantities_of
 from genperf.panel.question import SCALE, in_columns
 from genperf.panel.read import Recognised, legend_of
-from genperf.panel.words import RUN_WORDS, meaning_of, number_of, row_of_cells, row_of_words
+from genperf.panel.words import RUN_WORDS, UNREAD, meaning_of, number_of, row_of_cells, row_of_words
 from genperf.peaks import Device, device_in, device_of, devices, link_rate, peak_of, precision_in
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_missing
@@ -107,6 +107,21 @@ class OneRun(PrintedAnswer, frozen=True, eq=False):
 def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question: Question | None = None) -> OneRun:
     """Return the answer about the run of a row; of tokens, also how long they take at the counts of `at`."""
     question = question or Question()
+    unread = str(row.get(UNREAD, ""))
+    if options := {name.removeprefix("--"): row[name] for name in row if name.startswith("--")}:
+        of_words = question_of(tokens=question.training.tokens or row.get("tokens"), **options)
+        question = replace(question, price=question.price or of_words.price, plan=question.plan or of_words.plan)
+    try:
+        answer = _about(row, at, question)
+    except GenperfError as error:
+        error.hint = f"{error.hint}; not read: {unread}" if unread else error.hint
+        raise
+    rows = (*answer.rows[:2], (UNREAD, unread), *answer.rows[2:])
+    return replace(answer, rows=rows, numbers={**answer.numbers, "not_read": unread})
+
+
+def _about(row: Mapping[str, Any], at: Mapping[str, str] | None, question: Question) -> OneRun:
+    """Return the answer about the run of a row, or about its test of a collective."""
     if "collective" in row:
         if at or question.price or question.plan or question.training.tokens:
             hint = "its link is --hint bandwidth=400Gbit/s; of a run, such as 8xh100 7B 76800tok/s, they are answered"
@@ -123,6 +138,11 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
     machine = f"{run.devices:g} x {run.device.label or 'device'}"
     title = " · ".join(filter(None, (machine, run.network.name, speed, run.precision)))
     rows = [("", title), ("MFU", used.text), *(("⚠", note) for note in used.notes)]
+    if used.mfu is not None and not run.rate and conventions_of(run):
+        rate = _rate_of(run, used)
+        ends = " – ".join(map(three_digits, (rate.lower, rate.upper)))
+        of_each = f"{three_digits(rate.value / run.devices)} of each device"
+        rows.append(("speed", f"{three_digits(rate.value)} {run.network.sample}/s ({ends}) by that share: {of_each}"))
     of_images = "no published run of images is bundled: what is usual is not known" if used.mfu is not None else ""
     rows += [("among", place_text(used.normal) if used.normal else of_images)]
     rows += [("less by", "; ".join(used.less_by)), ("more by", "; ".join(used.more_by))]
@@ -199,6 +219,7 @@ def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | Ge
 
 def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     """Return the run of a row, whose columns are found by their names."""
+    cells = {name: cell for name, cell in cells.items() if name != UNREAD and not name.startswith("--")}
     cells = {name: cell for name, cell in cells.items() if not is_missing(cell) and str(cell).strip()}
     cells = _with_rate_of_training(cells)
     for column in [name for name in cells if meaning_of(name) == "sequence"]:
@@ -227,6 +248,8 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     dense_peak = device.rate(precision or "16-bit")
     claims = {PRINTED: 1e12 * numbers.get("tflops", 0.0) / dense_peak, STATED: stated}
     claims = {how: share for how, share in claims.items() if share}
+    if claims.get(PRINTED, 0.0) > 1.0 and abs(claims[PRINTED] / count - stated) <= SAME * stated:
+        claims[PRINTED] /= count  # The TFLOP/s are of all devices.
     switched_on = {name for name, cell in named.items() if str(cell).strip().lower() not in RUN_WORDS["none"]}
     recomputed = "recomputation" in switched_on if "recomputation" in named else None
     adapters = "adapters" in switched_on or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower()))
@@ -261,7 +284,7 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
     size = numbers.get("parameters") or 1e9 * numbers.get("parameters_billion", 0.0)
     shape: dict[str, Any] = {name: numbers[name] for name in ("active", "layers", "hidden") if name in numbers}
     name = str(named.get("network", f"{three_digits(size)} parameters" if size else ""))
-    network = attempted(network_named, name) if "network" in named else TrainedNetwork(name)
+    network = attempted(network_named, name, "active" in shape) if "network" in named else TrainedNetwork(name)
     if isinstance(network, TrainedNetwork) and not size and shape.get("layers", network.layers) < network.layers:
         what = f"layers={shape['layers']:g} are fewer than the {network.layers:g} of {network.name}"
         network = GenperfError(what, hint="add the parameters of what ran: params=4B")
@@ -275,7 +298,7 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
     active = parameters * (network.active / network.parameters if network.parameters else 1.0)
     if not SIZE_LOW * parameters <= network.parameters <= SIZE_HIGH * parameters:
         # Of another network than the one of the name, fewer layers, say, the shape is not known.
-        network = TrainedNetwork(network.name)
+        network = TrainedNetwork(name)
     return replace(network, **{"parameters": parameters, "active": active, **shape})
 
 

@@ -1,13 +1,14 @@
 """Runs in words, `8xh100 7B 76800tok/s bf16`: what they say, under the headers of a table; machines, `2x8xh100`."""
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
 from genperf.errors import GenperfError, did_you_mean
 from genperf.formula.amounts import amount, without_thousands
+from genperf.networks import MOST_OF_A_NAME, network_within
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
 from genperf.peaks import device_in
@@ -22,18 +23,21 @@ RUN_WORDS = section("one_run")
 NAMES = ("device", "network", "precision", "recomputation", "adapters", "collective")
 #: `8xh100`, `2x8xA100`, `2 nodes of 8 x a100`, `8 NVIDIA H100 PCIe`, `1 x RTX 4090`, `16 TPU v4`; `h100x8`, `h100:8`.
 _MACHINE = re.compile(
-    r"(?i)({0}(?:[a-z]|9\d\d[a-z])[\w+-]*?)( ?[x×*:] ?)([1-9]\d*)(?!\S)"
-    r"|(?:([1-9]\d*)(?: ?[x×*] ?| (?:{2}|server)s? (?:of |with |[x×*] ?)?))??([1-9]\d*)"
-    r"( ?[x×*] ?| ?(?={0}(?:[a-wyz]\S*\d|{1}\d)))"
+    r"(?i)({0}(?:[a-z]|9\d\d[a-z]|[2-5]0[6-9]0)[\w+-]*?)( ?[x×*:] ?)([1-9]\d*)(?!\S)"
+    r"|(?:([1-9]\d*)(?: ?[x×*] ?| (?:{2}|server)s? (?:of |with |[x×*] ?)?))??([1-9]\d{{0,2}}(?:,\d{{3}})+|[1-9]\d*)"
+    r"( ?[x×*] ?(?:{4} )?| ?(?:{3}s? )??(?:{4} )?(?={0}(?:[a-wyz]\S*\d|{1}\d)))"
     r"({0}(?:[a-z]|[2-5]0[6-9]0|9\d\d[a-z]|{1}\d)[\w+-]*"
-    r"(?: (?:sxm\d?|pcie|nvl|ada|hbm\d\w?|\d+ ?gi?b)(?!\w))*)(?=:?(?:\s|$))".format(
-        rf"(?:{any_of('headers.maker')} )*", r"(?<=[a-z]{3} )", any_of("headers.node")
+    r"(?: (?:sxm\d?|pcie|nvl|ada|hbm\d\w?|{4})(?!\w))*)(?=:?(?:\s|$))".format(
+        rf"(?:{any_of('headers.maker')} )*",
+        r"(?<=[a-z]{3} )",
+        *map(any_of, ("headers.node", "headers.device")),
+        r"\d+ ?gi?b",
     )
 )
 #: A slice of TPUs, `v5p-128` or `TPU v6e-256`: its number is of cores, two a chip, or of chips where these have one.
-_SLICE = re.compile(r"(?i)(?:tpu[ -]?)?(v[34]|v5p|v[56]e|v5lite(?:pod)?)-(\d+)(?=:?(?:\s|$))")
+_SLICE = re.compile(r"(?i)(?:tpu[ -]?)?(v[34]|v5p|v[56]e|v5lite(?:pod)?)-(\d+)s?(?=:?(?:\s|$))")
 #: What devices are called behind their name, `8 H100 GPUs`.
-_NOUN = re.compile(rf"(?i)^ {any_of('headers.device')}s?(?![\w=:-]| \d+(?!\S))")
+_NOUN = re.compile(rf"(?i) (?:{any_of('headers.device')}s?|{any_of('headers.node')}(s?))(?![\w=:-]| \d+(?!\S))")
 #: Parts of a question: `batch 64` before no noun, `64 gpus`, or a word; and what stands between them.
 _SETTING = re.compile(
     r"(?i)([a-z_][\w-]*)[ =:]+(\d[\d,.]*[km]?)(?!\S| [a-z][\w-]*(?![\w-]| \d))"
@@ -41,57 +45,24 @@ _SETTING = re.compile(
 )
 _NODES_OF = re.compile(r"(?i)(\d+) ?nodes? (?:of|with|[x×*]) ?(\d+)(?: ?[a-z]+)?(?: each)?(?!\S)")
 _JOINING = re.compile(rf"(?i)[,;?]+(?!\d)|(?<!\S){any_of('headers.joining')}(?!\S)")
-_MFU = any_of("one_run.mfu")
-_PRINTED = re.compile(any_of("one_run.printed"))
+_PRINTED = re.compile(any_of("statement.printed"))
 _N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
-_PRECISION = any_of(*map("precisions.{}".format, section("precisions")))
+_DEVICE = any_of("headers.device")
 #: The bandwidth of a test, and what it is called in words and headers, with its unit.
 _BANDWIDTH = rf"{_N} ?(?-i:[kMGT]?(?:bit|[bB]))(?:/s|ps)"
-_OF_A_TEST = any_of("one_run.bandwidth")
+_OF_A_TEST = any_of("statement.bandwidth")
 _OF_BUS = re.compile(rf"(?i){_OF_A_TEST}(?:\W|_)*(?-i:([kMGT]?(?:bit|[bB])(?:/s|ps)))?")
 _COLLECTIVES = re.compile(f"(?i){any_of(*map('collectives.{}'.format, section('collectives')))}")
 _EACH = r"(?:(?: ?/ ?| per )[a-z]+)*"
 #: `tok/s/H100`, `TFLOP/s per A100 GPU`.
-_EACH_DEVICE = re.compile(rf"(?i)(?: ?/ ?| per )([a-z][\w-]*)(?: {any_of('headers.device')})?")
+_EACH_DEVICE = re.compile(rf"(?i)(?: ?/ ?| per )([a-z][\w-]*)(?: {_DEVICE})?")
 _UNIT = rf"[a-z][\w.-]*{_EACH}"
-#: What is read as if it were written otherwise: `~2 trillion` as 2T, `(51% of peak)` without its brackets, what a
-#: trainer prints, `{'loss': 2.1}`, without its quotes, of `iteration: 10 / 100` the first number, a DGX as its devices.
-_SPELLINGS = [
-    (r"(?<=\d) ?trillion", "T"),
-    (r"(?<=\d) ?billion", "B"),
-    (r"(?<=\d) ?million", "M"),
-    (r"[~≈{}'\"]|\((?!\d[\d.]*%\))(?=\d)([^()]*)\)", r"\1"),
-    (r"(?<!\S)(\d+) ?/ ?\d+(?!\S)", r"\1"),
-    (r"(?<!\S)(\d+) ?[x×]? ?[dh]gx[ -](?=[abhv]\d)", r"\1x8x"),
-    (r"(?<!\S)[dh]gx[ -](?=[abhv]\d)", "1x8x"),
-]
-#: What words say of a run, each with its column and its cell, in the order in which they are looked for. `1700ms` are
-#: no million seconds, `2Mtok` two million tokens; of `global batch size of 64` the most words that have a meaning.
-_PHRASES = [
-    (re.compile(rf"(?i)(?<!\S)(?:{words})(?!\S)"), column, cell)
-    for words, column, cell in (
-        (rf"{_MFU}(?: of|:)? ({_N} ?%)", "mfu", r"\1"),
-        (rf"({_N} ?%|0?\.\d+(?= ?{_MFU}))(?: ?{_MFU})?", "mfu", r"\1"),
-        (rf"({_N}) ?t(?:era)?flops?{_EACH}", "tflops", r"\1"),
-        (rf"({_N}) ?p(?:eta)?flops?{_EACH}", "tflops", r"\1e3"),
-        (rf"{_OF_A_TEST}[ =:]*({_BANDWIDTH})|({_BANDWIDTH}) ?{_OF_A_TEST}", r"\1\4bw", r"\2\3"),
-        (rf"({_BANDWIDTH})", "busbw", r"\1"),
-        (rf"(?<!batch )(?<!batch of )({_N} ?(?-i:[MBT])) tokens(?! ?/| per)", "tokens", r"\1"),
-        (rf"[x×*] ?({_N}k?) tokens", "seq", r"\1"),
-        (rf"({_N}[kKM]?) (?:\w+[ -])?\w+[ -]hours?", "gpu-hours", r"\1"),
-        *((f"{words}:?", "collective", name) for name, (words,) in section("collectives").items()),
-        *((any_of(f"one_run.{name}"), name, r"\g<0>") for name in ("adapters", "recomputation")),
-        (rf"\(?({_PRECISION})(?:[^a-z0-9_\s]\S*)?", "precision", r"\1"),
-        (rf"({_N}(?:(?-i:[kKMB])|[mb](?![a-z]))?) ?({_UNIT})", r"\2", r"\1"),
-        (r"([a-z_][\w./-]*)=(\S*)", r"\1", r"\2"),
-        *(
-            (rf"((?:[a-z_]\w* ){{{n}}}[a-z_][\w/]*(?: ?\([a-z/]+\))?)(?:(?::| of)? |:)({_N}[kMB]?)", r"\1", r"\2")
-            for n in (3, 2, 1, 0)
-        ),
-        # What else a log prints by its name is no rate.
-        (rf"{any_of('one_run.training', 'headers.joining')}:?|\d+ ?gi?b|[a-z][\w./()]*: ?{_N}\S*|[|:]", "", ""),
-    )
-]
+#: What stands in the place of words that were read, and of those that say nothing of a run.
+_READ, _PASSED = " | ", " ~ "
+#: Under which name a row has the numbers that nothing reads.
+UNREAD = "not read"
+#: A share of which nothing more is said.
+_ALONE = re.compile(rf"(?<!\S)({_N} ?%)(?= [|~]|\s*$)")
 #: A number that may be a rate: 76800, 76.8k, 76800/s, the 76 of 76 800; the 3.1 of a network's name is none, nor 124M.
 _BARE = re.compile(rf"\d[\d,]+(\.\d+)?k?|{_N}(k|[kM]?/s)")
 
@@ -110,12 +81,16 @@ def machine_in(text: str) -> tuple[dict[str, Any], str]:
     # `h100x8` has the first three groups, `2x8xh100` the last four; the others are None.
     device_before, sign_behind, count_behind, nodes, count, sign, device = match.groups()
     # `8 h100` and `h100:8` are machines where the device is known; `8 resnet50` is none, and `8xresnet50` is.
-    has_times_sign = sign.strip() != "" if device else sign_behind in ("x", "×", "*")
+    has_times_sign = (sign.strip()[:1] if device else sign_behind) in ("x", "×", "*")
     device = device or device_before
     if not has_times_sign and device_in(device) is None:
         return {}, text
-    machine = {"device": device, "devices": float(count or count_behind) * float(nodes or 1.0)}
-    return machine | ({"nodes": float(nodes)} if nodes else {}), _NOUN.sub("", text[match.end() :])
+    devices, noun = float((count or count_behind).replace(",", "")), _NOUN.match(text, match.end())
+    if noun and noun[1] and not nodes:
+        what = f"of {devices:g} {device} nodes it is open how many devices each has"
+        raise GenperfError(what, hint=f"{devices:g}x8x{device}")
+    machine = {"device": device, "devices": devices * float(nodes or 1.0)}
+    return machine | ({"nodes": float(nodes)} if nodes else {}), text[(noun or match).end() :]
 
 
 def number_with_noun(text: str) -> dict[str, str]:
@@ -148,32 +123,134 @@ def settings_of_words(words: str) -> list[str]:
     return [f"{name or noun or alone}={number or count or alone}" for name, number, count, noun, alone in pieces]
 
 
-def row_of_words(words: Sequence[str]) -> dict[str, Any]:
-    """Return the cells of a row that words describe, by their columns; {} where they begin with no machine.
+@cache
+def _spellings() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
+    """Return what is read as if it were written otherwise, in order.
 
-    What `_PHRASES` do not take is the model's name. Refused are a rate whose unit may be two, a count without its
-    number, a collective of one device, and nodes times so few devices that these may be those of all nodes.
+    The end of a sentence is `|`, `~2 trillion` 2T, `{'loss': 2.1}` has no quotes, and brackets are blanks but around a
+    unit or a share. Of `iteration: 10 / 100` the first number counts, of `X = 140` the number, of `45-50%` both. A DGX
+    is its devices, as is an instance of a cloud; hours of a device are no machine of so many. Options begin with `--`.
+    """
+    counts, duration = any_of("headers.device", "headers.node"), any_of("time.min", "time.h", "time.d")
+    node, instance = any_of("headers.node"), any_of(*map("instances.{}".format, section("instances")))
+    money, hour = rf"(?<!\S)([$€£] ?{_N}k?|{_N}k? ?[$€£])", r"(?:h|hr|hours?)(?![\w/])"
+    spelled: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
+        (r"(?<=\d) ?(?:dollars?|usd|\$)(?!\w)", "$"),
+        (r"(?<=\d) ?(?:euros?|eur|€)(?!\w)", "€"),
+        (rf"{money} ?(?:/|per|an?) ?{node}[ /-]{hour}", r"--price=\1/node/h"),
+        (rf"{money} ?(?:/|per|an?) ?(?:[a-z][\w-]*?(?: [\w-]+?)?[ /-])?{hour}", r"--price=\1/h"),
+        (rf"(?<!\S)deadline(?: of| is|:)? ({_N}) ?d(?:ays?)?(?!\w)", r"--deadline=\1d"),
+        (rf"(?<!\S)budget(?: of| is|:)? [$€£]? ?({_N}k?)(?!\w)[$€£]?", r"--budget=\1"),
+        (r"(?<=[\w%)])[.;?!]+(?=\s|$)|(?<=[\d%]):(?=\s|$)|(?<!\S)[.;?!–—-]+(?!\S)", " |"),
+        (r"(?<=\d) ?trillion", "T"),
+        (r"(?<=\d) ?billion", "B"),
+        (r"(?<=\d) ?million", "M"),
+        (r"[~≈{}'\"\[\]]|\*\*", ""),
+        (r"\((?!\d[\d.]*%\)|[a-z/]+\))([^()]*)\)", r" \1 "),
+        (r"(?<=[\u3000-\u9fff\uff00-\uffef])(?=[a-z\d])|(?<=[a-z\d])(?=[\u3000-\u9fff\uff00-\uffef])", " "),
+        (r"(?<!\S)(\d+) ?/ ?\d+(?!\S)", r"\1"),
+        (r"(?<!\S)[a-z] ?= ?(?=\d)", ""),
+        *(
+            (rf"(?<!\S){any_of(f'numbers.{digits}')} (?=(?:{counts}s?|weeks?|{duration})(?!\w))", f"{digits} ")
+            for digits in section("numbers")
+        ),
+        (r"(?<!\S)(\d+) ?weeks?(?!\w)", lambda weeks: f"{7 * int(weeks[1])} days"),
+        (r"(?<!\S)(\d+) ?[x×]? ?[dh]gx[ -](?=[abhv]\d)", r"\1x8x"),
+        (r"(?<!\S)[dh]gx[ -](?=[abhv]\d)", "1x8x"),
+        (rf"({_N})%? ?[-–—] ?({_N} ?%)", r"\1% \2"),
+        (r"(?<=\d[bmt])[ -]param(?:eter)?s?(?!\w)", " params"),
+        (rf"({_N}[bm]) (?:active|activated)(?: params)?(?!\S)|(?<!\S)activated ({_N}[bm])(?!\S)", r"active=\1\2"),
+        (r"(?<=\d[bmt])[ -](?=a\d+(?:\.\d+)?b(?!\w))", "-"),
+        (rf"({_N} ?[km]?) (?:([a-z]+\d[\w-]*?)(?:[ -]{_DEVICE})?|{_DEVICE})[ -]hours?", r"gpu-hours=\1 \2"),
+        # `4 x p4d.24xlarge`, `p4d.24xlarge x 4`, `2 nodes p4d`.
+        (
+            rf"(?<!\S)(?:(\d+)(?: ?[x×*] ?| )(?:(?:of|with|{node}s?|{any_of('headers.maker')}|[x×*]) )*)??"
+            rf"(?:ml\.|standard_)?({instance})(?: ?[x×*] ?(\d+)(?!\S))?(?: {node}s?)?(?![^\s:|])",
+            _node_of_devices,
+        ),
+        (r"\s+", " "),
+    ]
+    return [(re.compile(f"(?i){otherwise}"), instead) for otherwise, instead in spelled]
+
+
+def _node_of_devices(instance: re.Match[str]) -> str:
+    """Return an instance of a cloud as a machine: `4x8xa100`, or `8xa100`."""
+    count, name = instance[1] or instance[3], instance[2].lower()
+    node = next(node for node, words in section("instances").items() if re.fullmatch("|".join(words), name))
+    return f"{count}x{node}" if count else node
+
+
+@cache
+def _phrases() -> list[tuple[re.Pattern[str], str, str]]:
+    """Return what words say of a run, each with its column and its cell, in the order in which they are looked for.
+
+    `1700ms` are no million seconds, `2Mtok` two million tokens; of `global batch size of 64` the most words that have a
+    meaning.
+    """
+    mfu, share = any_of("one_run.mfu"), any_of("one_run.mfu", "statement.share")
+    precision = any_of(*map("precisions.{}".format, section("precisions")))
+    prose, printed = any_of("statement.prose", "headers.joining"), any_of("statement.printed")
+    phrases = (
+        (rf"batch(?:[ _]size)?(?: of|:)? (\d+)(?: ?/ ?| per ){_DEVICE}", "batch_per_gpu", r"\1"),
+        (rf"{mfu}(?: of|:)? ({_N} ?%)", "mfu", r"\1"),
+        (rf"({_N} ?%)(?: (?!\|)\S+){{0,2}}? {share}", "mfu", r"\1"),
+        (rf"({_N} ?%|0?\.\d+) ?{mfu}", "mfu", r"\1"),
+        (rf"{share}(?P<kept> [^%]*?)({_N} ?%)", "mfu", r"\2"),
+        (rf"({_N}) ?t(?:era)?flops?{_EACH}", "tflops", r"\1"),
+        (rf"({_N}) ?p(?:eta)?flops?{_EACH}", "tflops", r"\1e3"),
+        (rf"{_OF_A_TEST}[ =:]*({_BANDWIDTH})|({_BANDWIDTH}) ?{_OF_A_TEST}", r"\1\4bw", r"\2\3"),
+        (rf"({_BANDWIDTH})", "busbw", r"\1"),
+        (rf"batch(?:[ _]size)?(?: of|:)? ({_N} ?[kmbt]?) tokens", "tokens_per_step", r"\1"),
+        (rf"({_N} ?(?-i:[MBT]))[ -]tokens?(?! ?/| per)", "tokens", r"\1"),
+        (rf"({_N} ?T) (?:[a-z-]+ ){{1,3}}?tokens", "tokens", r"\1"),
+        (rf"[x×*] ?({_N}k?) tokens", "seq", r"\1"),
+        (rf"(?:sequence|context) length(?: of|:)? ({_N}k?)(?: tokens)?", "seq", r"\1"),
+        *((f"{words}:?", "collective", name) for name, (words,) in section("collectives").items()),
+        (rf"(?:without|no) (?:\w+ )?{any_of('one_run.recomputation')}", "recomputation", "no"),
+        *((any_of(f"one_run.{name}"), name, r"\g<0>") for name in ("adapters", "recomputation")),
+        # A `single` node is no precision.
+        (rf"\(?(?!(?:single|half|hybrid) (?!precision))({precision})(?:[^a-z0-9_\s]\S*)?", "precision", r"\1"),
+        (rf"({_N}(?:(?-i:[kKMB])|[mb](?![a-z]))?) ?({_UNIT})", r"\2", r"\1"),
+        (r"(--\w+|[a-z_][\w./-]*)=(\S*)", r"\1", r"\2"),
+        *(
+            (rf"((?:[a-z_]\w* ){{{n}}}[a-z_][\w/]*(?: ?\([a-z/]+\))?)(?:(?::| of)? |:)({_N}[kMB]?)", r"\1", r"\2")
+            for n in (3, 2, 1, 0)
+        ),
+        # What else a log prints by its name is no rate.
+        (rf"{prose}:?|(?<!% ){printed} {_N}%?|\d+ ?gi?b{_EACH}|[a-z][\w./()]*: ?{_N}\S*|:", "", ""),
+    )
+    return [(re.compile(rf"(?i)(?<!\S)(?:{words})(?!\S)"), column, cell) for words, column, cell in phrases]
+
+
+def row_of_words(words: Sequence[str]) -> dict[str, Any]:
+    """Return the cells of a row that words describe, by their columns; {} where they name no machine.
+
+    What names a network in the rest of the words is the model, and the numbers of that rest are not read. Refused are a
+    rate whose unit may be two, a count without its number, a rate without a device, a collective of one device, and
+    nodes times so few devices that these may be those of all nodes.
     """
     text = " ".join(re.sub(r",(?!\S)", " ", " ".join(words)).split())
-    for otherwise, spelled in _SPELLINGS:
-        text = re.sub(f"(?i){otherwise}", spelled, text)
-    text = re.sub(r"(?i)(?<!\S)(\d+) ?weeks?(?!\w)", lambda weeks: f"{7 * int(weeks[1])} days", text)
-    row, rest = machine_in(text)
-    if not row:
-        row, rest = _machine_within(text)
-        if not row:
-            return {}
+    for otherwise, instead in _spellings():
+        text = otherwise.sub(instead, text)
+    row, rest = _machine_of(text)
     # Nodes that a later word names, `8xh100 … nodes=2`, leave open whether the devices are those of one node.
-    device, count, is_open = row["device"], row["devices"], "nodes" not in row
-    rest = _EACH_DEVICE.sub(lambda each: "/gpu" if device_in(each[1]) else each[0], rest)
-    for pattern, column, cell in _PHRASES:
+    device, is_open = row.get("device", ""), "nodes" not in row
+    for pattern, column, cell in _phrases():
         rest = pattern.sub(partial(_taken, row, column, cell), rest)
-    if bare := next(filter(_BARE.fullmatch, rest.split()), ""):
-        what, number = "could be tokens or samples a second, of all devices or of each", bare.removesuffix("/s")
-        raise GenperfError(f"'{bare}' {what}", hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
-    if alone := next((word for word in rest.split() if canonical_of(word) in COUNTED), ""):
-        hint = f"2 {alone}; behind an option in quotes: --at '2 {alone}'"
-        raise GenperfError(f"'{alone}' stands without its number", hint=hint)
+    if not device:
+        if row.keys().isdisjoint(("mfu", "tflops", "busbw")) or re.search(r"\.[a-z]+(?!\S)", text):
+            return {}
+        raise GenperfError("no device of the run is known", hint="8xh100 7B 76800tok/s; of another device --peak 312T")
+    counted = (number_of(cell) for name, cell in row.items() if meaning_of(name) == "workers")
+    count = row.setdefault("devices", next(filter(None, counted), 1.0))
+    name, rest = network_within(" ".join(rest.replace(":", " ").split()))
+    if share := _ALONE.search(rest):
+        rest = rest.replace(share[0], _READ, 1)
+        row.setdefault("mfu", share[1])
+    name, unread = _left_over(name, rest.split())
+    lasted = [n for n in row if n.startswith("job time") or (header_of(n).shared and header_of(n).kind == "time")]
+    if "tokens" not in row or any(header_of(column).kind == "rate" for column in row):
+        unread += [f"{row.pop(column)} {column.removeprefix('job time').strip(' ()')}" for column in lasted]
     if "collective" in row and count < 2.0:
         raise GenperfError(f"a collective of one {device.upper()} uses no link", hint="8xh100 all_reduce 470GB/s")
     nodes = number_of(row.get("nodes", 0.0)) or 0.0
@@ -181,7 +258,44 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
         hint = " or ".join(f"{nodes:g}x{held:g}x{device}" for held in (count, max(count // nodes, 1.0)))
         what = f"{count:g}x{device} on {nodes:g} nodes may be {count:g} devices or {nodes * count:g}"
         raise GenperfError(what, hint=hint)
-    return row | ({"model": name} if (name := " ".join(rest.replace(":", " ").split())) else {})
+    row |= {"model": name} if name else {}
+    return row | ({UNREAD: "; ".join(unread)} if unread else {})
+
+
+def _left_over(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the network's name, which few words may be that nothing reads, and the numbers among them."""
+    marks = {"", _READ.strip(), _PASSED.strip()}
+    triples = list(zip(("", *words), words, (*words[1:], ""), strict=False))
+    for before, word, behind in triples:
+        # Beside a word of prose, `in 2019`, it is no rate.
+        if _BARE.fullmatch(word) and {before, behind} <= {"", _READ.strip()}:
+            what, number = "could be tokens or samples a second, of all devices or of each", word.removesuffix("/s")
+            raise GenperfError(f"'{word}' {what}", hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
+        if not behind and canonical_of(word) in COUNTED:
+            hint = f"2 {word}; behind an option in quotes: --at '2 {word}'"
+            raise GenperfError(f"'{word}' stands without its number", hint=hint)
+    left = [word for word in words if word not in marks]
+    if not name and len(left) <= MOST_OF_A_NAME and any(word[0].isalpha() for word in left):
+        return " ".join(left), []
+    return name, [f"{n} {of}".strip(" |~") for _, n, of in triples if re.match(r"[$€£<>+x×-]?\d", n)]
+
+
+def _machine_of(text: str) -> tuple[dict[str, Any], str]:
+    """Return the machine of a statement, and the rest without other mentions of its device; {} for none."""
+    # A number stands before it where it is no folder, `runs/a100`.
+    rates = (of[1] for of in _EACH_DEVICE.finditer(text) if re.search(r"\d", text[: of.start()]))
+    each = next((name for name in rates if device_in(name) is not None), "")
+    text = _EACH_DEVICE.sub(lambda of: "/gpu" if device_in(of[1]) else of[0], text)
+    row, rest = machine_in(text)
+    row, rest = (row, rest) if row else _machine_within(text)
+    if not row:
+        return {"device": each} if each else {}, text
+    while (device := device_in(row["device"])) is not None:
+        again, others = _machine_within(rest)
+        if device_in(again.get("device", "")) is not device:
+            break
+        rest = others
+    return row, rest
 
 
 def _machine_within(text: str) -> tuple[dict[str, Any], str]:
@@ -194,7 +308,7 @@ def _machine_within(text: str) -> tuple[dict[str, Any], str]:
         row, rest = machine_in(count + text[start:])
         before = text[:start]
         if before + rest and device_in(row.get("device", "")) is not None and not re.search(r"\.[a-z]+(?!\S)", before):
-            return row, before + rest
+            return row if not count else {"device": row["device"]}, before + _READ + rest
     return {}, text
 
 
@@ -209,7 +323,7 @@ def row_of_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
         is_phrase |= bool(bus or _COLLECTIVES.fullmatch(text))
         machine, rest = machine_in(text) if is_phrase else ({}, "")
         if is_phrase and meaning != "device":
-            for pattern, column, template in _PHRASES:
+            for pattern, column, template in _phrases():
                 rest = pattern.sub(partial(_taken, machine, column, template), rest)
         phrases |= machine
         row |= {} if machine else {name: cell}
@@ -219,6 +333,8 @@ def row_of_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
 def source_of_words(texts: Sequence[str]) -> Source | None:
     """Return several runs in words as a table, a row each; None where a text begins with no machine.
 
+    A number that is not read is refused: it may be what the runs differ in.
+
     >>> runs = source_of_words(("8xh100 7B 76800tok/s", "16xh100 7B 140k tok/s"))
     >>> {name: cells.tolist() for name, cells in runs.cells.items()}
     {'device': ['h100', 'h100'], 'devices': [8.0, 16.0], 'tok/s': ['76800', '140k'], 'model': ['7B', '7B']}
@@ -226,7 +342,9 @@ def source_of_words(texts: Sequence[str]) -> Source | None:
     if len(texts) < 2 or not all(machine_in(text)[0] for text in texts):
         return None
     rows = [row_of_words([text]) for text in texts]
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    if unread := next((row[UNREAD] for row in rows if UNREAD in row), ""):
+        raise GenperfError(f"'{unread}' is not read, and may be what the runs differ in", hint="leave it out")
+    names = list(dict.fromkeys(name for row in rows for name in row if not name.startswith("--")))
     cells = [[row.get(name, "") for name in names] for row in rows]
     return source_of("runs", names, cells, range(1, len(rows) + 1), "run")
 
@@ -237,28 +355,35 @@ def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) ->
     `column` and `cell` are templates of the match. An empty column stands for words that say nothing of a run.
     """
     name, value = re.sub(" ?/ ?| per ", "/", match.expand(column)), match.expand(cell)
+    read = f"{_READ}{match.groupdict().get('kept', '')}{_READ}"
     name = name.lower() if column[-1:].isalpha() else name
     meaning, header, is_set = meaning_of(name), header_of(name), "=" in match[0]
     if not column or (not match[0][0].isdigit() and _PRINTED.fullmatch(plain_name(name))):
-        return " "
+        return _PASSED
+    if name.startswith("--"):
+        row.setdefault(name, value)
+        return read
     if is_set and meaning is None and not header.kind:
         settings = [word for spelled in (*ALIASES.values(), *RUN_WORDS.values()) for word in spelled]
         hint = did_you_mean(name, settings, otherwise="such as gbs=256, seq=2048, layers=32, params=7e9, active=12.9B")
         raise GenperfError(f"'{name}' is no setting of a run", hint=hint)
     if is_set and meaning not in NAMES and number_of(value) is None:
         raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
+    if meaning in COUNTED and value[-1:] in ("M", "B"):
+        # `on 2 nodes 7B`
+        return match[0]
     if match[0][0].isdigit():
         # `micro_batch 4 seq 4096`: behind a number stands its unit, or what it counts.
-        is_named = bool(header.counted) or meaning in (*COUNTED, "parameters")
+        is_named = bool(header.counted) or meaning in (*COUNTED, "parameters", "layers")
     else:
-        is_named = bool(header.kind) or meaning not in (None, *NAMES)
+        # The 3 of `throughput of Llama 3 70B` is none.
+        is_named = (bool(header.kind) and " of " not in name) or meaning not in (None, *NAMES)
     unit = canonical_time(name)
     # A column of letters is a name, and no template.
     if is_set or is_named or unit or column[-1].isalpha():
         # What is said first is of the run: `159 TFLOPS, 51 % of 312 TFLOPS`.
         of_time = f"{unit}/step" if unit in ("s", "ms") else f"job time ({unit})"
-        row.setdefault(of_time if unit else name, value)
-        return " "
+        return read if row.setdefault(of_time if unit else name, value) == value else match[0]
     return match[0]
 
 

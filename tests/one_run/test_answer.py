@@ -93,6 +93,17 @@ def test_tokens_without_a_time_are_asked_about(shell: Shell) -> None:
     assert by_words == by_option
 
 
+def test_a_sentence_may_have_a_price_and_a_deadline(shell: Shell) -> None:
+    for price in ("$2 per GPU hour", "at 2 $/h", "rented at $16/node/hour"):
+        assert reply(shell, "ask", f"7B on 1T tokens, 8xh100 40%, {price}")["training"]["cost"] > 1e4
+    assert "deadline  kept" in done(shell, "ask", "7B, 1T tokens, H100, deadline 30 days")
+
+
+def test_a_share_alone_gives_the_speed(shell: Shell) -> None:
+    # 0.4075 · 8 · 989.4e12 / (6 · 7e9)
+    assert "speed     76,800 tokens/s" in done(shell, "ask", "8xh100 7B 40.75%")
+
+
 def test_networks_of_images_have_no_published_runs(shell: Shell) -> None:
     assert "no published run of images" in done(shell, "ask", "8xv100", "resnet50", "2900img/s")
     # 0.36 % is no 0.4 %.
@@ -128,6 +139,10 @@ def test_before_any_run_the_published_range_answers(shell: Shell) -> None:
         ("8xh100 7B 76800tok/s --tokens 1T --budget 10k --price 2/h", "need runs of several counts"),
         ("8xh100 7B 76800tok/s --deadline 10d", "need runs of several counts"),
         ("8xh100 76800tok/s", "the network of the run is missing"),
+        ("a 7B model on 1,024 GPUs had 40% MFU", "no device of the run is known"),
+        ("8 H100 nodes 7B 40%", "it is open how many devices each has"),
+        ("7B 1T tokens 8xh100 budget of $50k", "need runs of several counts"),
+        ("8xh100 7B about $50,000", "not read: $50,000"),
         ("8xfoo 7B 76800tok/s --peak 100T", "the peak of 8 x foo"),
         ("8xh100 7B 76800tok/s --tokens 1T --at 16 nodes", "'nodes' stands without its number"),
     ],

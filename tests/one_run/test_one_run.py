@@ -6,7 +6,7 @@ import pytest
 from genperf.asking.one_run import STATED, TrainingRun, Utilisation, run_of_row, utilisation_of
 from genperf.errors import GenperfError
 from genperf.networks import network_named, networks
-from genperf.panel.words import row_of_cells, row_of_words
+from genperf.panel.words import UNREAD, row_of_cells, row_of_words
 
 
 def run_in(text: str) -> TrainingRun:
@@ -110,6 +110,25 @@ def used(text: str) -> Utilisation:
         ("128 A100 7B 1T tokens in 2 weeks", 0.8695),
         ("8xh100 7B cutoff_len=2048 {'train_runtime': 106.5, 'train_samples_per_second': 37.5, 'epoch': 1.0}", 0.4075),
         ("8xh100 7B tokens_per_second_per_gpu:9600 loss:1.2 lr:2e-05", 0.4075),
+        # In a sentence: strategies, questions and prose are no part of a name, nor a `single` node a precision.
+        ("Is 40.75% MFU normal for 7B on 8 H100?", 0.4075),
+        (
+            "Training with FSDP on a single node of 8x H100 (80GB), our 7B-parameter LLM gets 9,600 tokens/sec/GPU.",
+            0.4075,
+        ),
+        ("a throughput of 9,600 tokens per second per H100-80GB GPU for 7B", 0.4075),
+        ("8 GPUs H100 7B MFU 40-41%, GPUs at 100% load", 0.4),
+        ("7B reached 80% accuracy, at a utilization of about 40% (we use 64 GPUs); trained on H100s", 0.4),
+        ("8 A100, DDP, ResNet-50 batch 256 per GPU step time 0.35 s fp16", 0.0575),
+        ("8 V100 7B 400 TFLOPs or 40% MFU", 0.4),
+        ("30 billion parameters with 7B activated, MoE, 8xh100 76800 tok/s", 0.4075),
+        ("my-net 30B A7B 8xh100 76800 tok/s", 0.4075),
+        # Clouds: an instance is a node of devices, of which there may be several.
+        ("p5.48xlarge 7B 9600 tok/s/gpu", 0.4075),
+        ("2 nodes p5.48xlarge, 7B, 153.6k tok/s", 0.4075),
+        ("7B on a3-highgpu-8g x 4, 307.2k tok/s", 0.4075),
+        # 6 · 7e9 · 1e12 / (126829 · 3600 · 312e12): hours of a device are no devices.
+        ("7B, 1 trillion high-quality tokens, 126,829 A100-hours", 0.2948),
         ("64xh100 7B iteration: 10 / 100 | consumed_tokens: 2.1M | tokens_per_sec_per_gpu: 9.6K", 0.4075),
     ],
 )
@@ -259,6 +278,34 @@ def test_a_network_has_no_part_of_the_device_in_its_name() -> None:
 def test_the_kind_of_training_is_no_part_of_the_name(word: str) -> None:
     run = run_in(f"8xa100 llama2-7b {word} 13100tok/s")
     assert run.network == network_named("llama2-7b")
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("How long to train 13B on 2T tokens with 256 A100 80GB?", "13B"),
+        ("8 A100, DDP, ResNet-50, 2900 img/s", "ResNet-50"),
+        ("the throughput of Llama 3 70B with ZeRO-3 and TP8 on 64 H100 was low: 20 TFLOPS", "Llama 3 70B"),
+        ("8 A100 mistral nemo 12B 40%", "mistral nemo 12B"),
+        ("we compare with others, and our own RWKV 14B got an MFU of 20% on 64 A100s", "RWKV 14B"),
+    ],
+)
+def test_a_sentence_names_its_network(words: str, name: str) -> None:
+    assert run_in(words).network.name == name
+
+
+@pytest.mark.parametrize(
+    ("words", "unread"),
+    [
+        ("8xh100 7B 76800tok/s for $50,000", "$50,000"),
+        ("8xh100 7B 76800tok/s, 93% scaling efficiency over 12 stages", "93% scaling; 12 stages"),
+        ("8xh100 7B 76800tok/s in 2019 for 24 hours", "2019; 24 h"),
+        ("8xh100 7B 159 TFLOPS of 990 TFLOPS", "990 TFLOPS"),
+        ("8xh100 7B 76800tok/s loss 2.1 accuracy 75%", ""),
+    ],
+)
+def test_a_number_that_nothing_reads_is_told(words: str, unread: str) -> None:
+    assert row_of_words([words]).get(UNREAD, "") == unread
 
 
 def test_a_name_means_a_published_network_or_a_size() -> None:
