@@ -69,7 +69,9 @@ def network_within(text: str) -> tuple[str, str]:
     start, end, is_size = min(candidates, default=(0, 0, False))
     # Words before the size are of the name where words are few, or one has a number or several capitals.
     is_short = len(words) <= MOST_OF_A_NAME
-    before = re.search(r"([^\s|~]+ )+$" if is_short else r"[^\s|~]*(\d|[A-Z][a-z]*[A-Z])[^\s|~]* $", text[:start])
+    before = re.search(
+        r"(?<!\S)((?!x?\d)[^\s|~]+ )+$" if is_short else r"[^\s|~]*(\d|[A-Z][a-z]*[A-Z])[^\s|~]* $", text[:start]
+    )
     if is_size and before:
         start = before.start()
     mixture = " MoE" if is_size and _EXPERTS.search(plain) and not _EXPERTS.search(plain[start:-end]) else ""

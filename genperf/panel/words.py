@@ -22,17 +22,15 @@ from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, meant_by, p
 RUN_WORDS = section("one_run")
 NAMES = ("device", "network", "precision", "recomputation", "adapters", "collective")
 #: `8xh100`, `2x8xA100`, `2 nodes of 8 x a100`, `8 NVIDIA H100 PCIe`, `1 x RTX 4090`, `16 TPU v4`; `h100x8`, `h100:8`.
+_MEMORY, _DEVICE = r"\d+ ?gi?b", any_of("headers.device")
+_NAME = rf"(?:{any_of('headers.maker')} )*(?:[a-z]|[2-5]0[6-9]0|9\d\d[a-z]|(?<=[a-z]{{3}} )\d)[\w+-]*"
+_VARIANT = rf"(?: (?:sxm\d?|pcie|nvl|ada|hbm\d\w?|{_MEMORY})(?!\w))*"
 _MACHINE = re.compile(
-    r"(?i)({0}(?:[a-z]|9\d\d[a-z]|[2-5]0[6-9]0)[\w+-]*?)( ?[x×*:] ?)([1-9]\d*)(?!\S)"
-    r"|(?:([1-9]\d*)(?: ?[x×*] ?| (?:{2}|server)s? (?:of |with |[x×*] ?)?))??([1-9]\d{{0,2}}(?:,\d{{3}})+|[1-9]\d*)"
-    r"( ?[x×*] ?(?:{4} )?| ?(?:{3}s? )??(?:{4} )?(?={0}(?:[a-wyz]\S*\d|{1}\d)))"
-    r"({0}(?:[a-z]|[2-5]0[6-9]0|9\d\d[a-z]|{1}\d)[\w+-]*"
-    r"(?: (?:sxm\d?|pcie|nvl|ada|hbm\d\w?|{4})(?!\w))*)(?=:?(?:\s|$))".format(
-        rf"(?:{any_of('headers.maker')} )*",
-        r"(?<=[a-z]{3} )",
-        *map(any_of, ("headers.node", "headers.device")),
-        r"\d+ ?gi?b",
-    )
+    rf"(?i)({_NAME}?{_VARIANT})( ?[x×*:] ?)([1-9]\d*)(?!\S)"
+    rf"|(?:([1-9]\d*)(?: ?[x×*] ?| (?:{any_of('headers.node')}|server)s? (?:of |with |[x×*] ?)?))??"
+    r"([1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)"
+    rf"( ?[x×*] ?(?:{_MEMORY} )?| ?(?:{_DEVICE}s? )??(?:{_MEMORY} )?"
+    rf"(?=(?:{any_of('headers.maker')} )*(?:[a-wyz]\S*\d|(?<=[a-z]{{3}} )\d)))({_NAME}{_VARIANT})(?=:?(?:\s|$))"
 )
 #: A slice of TPUs, `v5p-128` or `TPU v6e-256`: its number is of cores, two a chip, or of chips where these have one.
 _SLICE = re.compile(r"(?i)(?:tpu[ -]?)?(v[34]|v5p|v[56]e|v5lite(?:pod)?)-(\d+)s?(?=:?(?:\s|$))")
@@ -47,7 +45,6 @@ _NODES_OF = re.compile(r"(?i)(\d+) ?nodes? (?:of|with|[x×*]) ?(\d+)(?: ?[a-z]+)
 _JOINING = re.compile(rf"(?i)[,;?]+(?!\d)|(?<!\S){any_of('headers.joining')}(?!\S)")
 _PRINTED = re.compile(any_of("statement.printed"))
 _N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
-_DEVICE = any_of("headers.device")
 #: The bandwidth of a test, and what it is called in words and headers, with its unit.
 _BANDWIDTH = rf"{_N} ?(?-i:[kMGT]?(?:bit|[bB]))(?:/s|ps)"
 _OF_A_TEST = any_of("statement.bandwidth")
@@ -145,7 +142,8 @@ def _spellings() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], 
         (r"(?<=\d) ?trillion", "T"),
         (r"(?<=\d) ?billion", "B"),
         (r"(?<=\d) ?million", "M"),
-        (r"[~≈{}'\"\[\]]|\*\*", ""),
+        (r"[~≈]", " "),
+        (r"[{}'\"\[\]]|\*\*", ""),
         (r"\((?!\d[\d.]*%\)|[a-z/]+\))([^()]*)\)", r" \1 "),
         (r"(?<=[\u3000-\u9fff\uff00-\uffef])(?=[a-z\d])|(?<=[a-z\d])(?=[\u3000-\u9fff\uff00-\uffef])", " "),
         (r"(?<!\S)(\d+) ?/ ?\d+(?!\S)", r"\1"),

@@ -124,6 +124,7 @@ def used(text: str) -> Utilisation:
         ("30 billion parameters with 7B activated, MoE, 8xh100 76800 tok/s", 0.4075),
         ("my-net 30B A7B 8xh100 76800 tok/s", 0.4075),
         # Clouds: an instance is a node of devices, of which there may be several.
+        ("H100 80GB x 8 7B MFU~41%", 0.41),
         ("p5.48xlarge 7B 9600 tok/s/gpu", 0.4075),
         ("2 nodes p5.48xlarge, 7B, 153.6k tok/s", 0.4075),
         ("7B on a3-highgpu-8g x 4, 307.2k tok/s", 0.4075),
