@@ -51,20 +51,25 @@ def networks() -> dict[str, TrainedNetwork]:
     return {row["pattern"]: convert(row | {"published": True}, TrainedNetwork, strict=False) for row in rows}
 
 
-def network_within(text: str) -> tuple[str, str]:
+def network_within(text: str, parameters: float = 0.0) -> tuple[str, str]:
     """Return the network that a text names first, published or by its size, and the text without it; "" without one.
+
+    Of a network whose parameters are known it has no other size.
 
     >>> network_within("DDP ResNet-50 channels last"), network_within("much slower than our own RWKV 14B")
     (('ResNet-50', 'DDP | channels last'), ('RWKV 14B', 'much slower than our own |'))
     """
     plain, words = re.sub("[_/]", "-", text.lower()), [*re.finditer(r"[^\s|~]+", text)]
-    sized = [word for word in words if re.search(rf"{_SIZE.pattern}|\d+x\d+b", plain[slice(*word.span())])]
-    candidates = [(word.start(), -word.end(), True) for word in sized]
-    sizes = [_parameters(size) for word in sized if (size := _SIZE.search(plain, *word.span()))]
+    by_word = {word.span(): _SIZE.search(plain, *word.span()) for word in words}
+    sizes = {span: _parameters(size) for span, size in by_word.items() if size}
+    if parameters:
+        sizes = {span: of for span, of in sizes.items() if 0.9 < of / parameters < 1.1} | {(0, 0): parameters}
+    experts = [span for span in by_word if re.search(r"\d+x\d+b", plain[slice(*span)])]
+    candidates = [(start, -end, True) for start, end in (*sizes, *experts) if end]
     for pattern, network in networks().items():
         named = re.search(rf"(?<!\S)(?:{pattern.replace('-', '[- ]')})(?!\S)", plain)
         # `mistral nemo 12B` is no Mistral 7B.
-        if named and (_SIZED.search(named[0]) or all(0.9 < of / network.parameters < 1.1 for of in sizes)):
+        if named and (_SIZED.search(named[0]) or all(0.9 < of / network.parameters < 1.1 for of in sizes.values())):
             candidates.append((named.start(), -named.end(), False))
     start, end, is_size = min(candidates, default=(0, 0, False))
     # Words before the size are of the name where words are few, or one has a number or several capitals.

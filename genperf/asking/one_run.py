@@ -8,11 +8,11 @@ input embedding that is looked up (PaLM, Chowdhery et al. 2022), or half of the 
 With activations computed again they are four thirds of that, and the share is called HFU.
 """
 
+import os
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -188,7 +188,8 @@ class TrainingRun(Struct, frozen=True):
 
 def row_in(texts: Sequence[str]) -> dict[str, Any]:
     """Return the row of one run in words, or of the test in a file of nccl-tests; empty for anything else."""
-    if not Path(texts[0]).exists():
+    # A sentence may be too long for the name of a file.
+    if not os.path.exists(texts[0]):
         return row_of_words(texts)
     # Only here: the formats of other tools are read by nobody else.
     from genperf.importers.nccl_tests import plateau_in

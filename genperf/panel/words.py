@@ -14,7 +14,7 @@ from genperf.panel.panel import several_nodes
 from genperf.peaks import device_in
 from genperf.table.cells import Source, source_of
 from genperf.table.clean import label
-from genperf.vocabulary import any_of, section
+from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import canonical_time, header_of, relative_unit
 from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, meant_by, plain_name
 
@@ -138,7 +138,7 @@ def _spellings() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], 
         (rf"{money} ?(?:/|per|an?) ?(?:[a-z][\w-]*?(?: [\w-]+?)?[ /-])?{hour}", r"--price=\1/h"),
         (rf"(?<!\S)deadline(?: of| is|:)? ({_N}) ?d(?:ays?)?(?!\w)", r"--deadline=\1d"),
         (rf"(?<!\S)budget(?: of| is|:)? [$€£]? ?({_N}k?)(?!\w)[$€£]?", r"--budget=\1"),
-        (r"(?<=[\w%)])[.;?!]+(?=\s|$)|(?<=[\d%]):(?=\s|$)|(?<!\S)[.;?!–—-]+(?!\S)", " |"),
+        (r"(?<=[\w%)])[.;?!]+(?=\s|$)|(?<=[\d%]):(?=\s|$)|(?<!\S)[.;?!+&–—-]+(?!\S)", " |"),
         (r"(?<=\d) ?trillion", "T"),
         (r"(?<=\d) ?billion", "B"),
         (r"(?<=\d) ?million", "M"),
@@ -211,7 +211,7 @@ def _phrases() -> list[tuple[re.Pattern[str], str, str]]:
         (rf"({_N}(?:(?-i:[kKMB])|[mb](?![a-z]))?) ?({_UNIT})", r"\2", r"\1"),
         (r"(--\w+|[a-z_][\w./-]*)=(\S*)", r"\1", r"\2"),
         *(
-            (rf"((?:[a-z_]\w* ){{{n}}}[a-z_][\w/]*(?: ?\([a-z/]+\))?)(?:(?::| of)? |:)({_N}[kMB]?)", r"\1", r"\2")
+            (rf"((?:[a-z_]\w* ){{{n}}}[a-z_][\w/]*(?: ?\([a-z/]+\))?)(?:(?::| of)? |:)({_N}[kMBT]?)", r"\1", r"\2")
             for n in (3, 2, 1, 0)
         ),
         # What else a log prints by its name is no rate.
@@ -241,7 +241,8 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
         raise GenperfError("no device of the run is known", hint="8xh100 7B 76800tok/s; of another device --peak 312T")
     counted = (number_of(cell) for name, cell in row.items() if meaning_of(name) == "workers")
     count = row.setdefault("devices", next(filter(None, counted), 1.0))
-    name, rest = network_within(" ".join(rest.replace(":", " ").split()))
+    size = next((number_of(cell) for name, cell in row.items() if meaning_of(name) == "parameters"), None)
+    name, rest = network_within(" ".join(rest.replace(":", " ").split()), size or 0.0)
     if share := _ALONE.search(rest):
         rest = rest.replace(share[0], _READ, 1)
         row.setdefault("mfu", share[1])
@@ -273,7 +274,8 @@ def _left_over(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
             hint = f"2 {word}; behind an option in quotes: --at '2 {word}'"
             raise GenperfError(f"'{word}' stands without its number", hint=hint)
     left = [word for word in words if word not in marks]
-    if not name and len(left) <= MOST_OF_A_NAME and any(word[0].isalpha() for word in left):
+    of_another = any(re.fullmatch(r"(?i)[\d.]+[bmt]", word) for word in left)
+    if not name and len(left) <= MOST_OF_A_NAME and any(word[0].isalpha() for word in left) and not of_another:
         return " ".join(left), []
     return name, [f"{n} {of}".strip(" |~") for _, n, of in triples if re.match(r"[$€£<>+x×-]?\d", n)]
 
@@ -374,8 +376,9 @@ def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) ->
         # `micro_batch 4 seq 4096`: behind a number stands its unit, or what it counts.
         is_named = bool(header.counted) or meaning in (*COUNTED, "parameters", "layers")
     else:
-        # The 3 of `throughput of Llama 3 70B` is none.
-        is_named = (bool(header.kind) and " of " not in name) or meaning not in (None, *NAMES)
+        # A name has no `of` or `for`: neither number of `throughput of Llama 3` and `MFU for the 7B` is named.
+        is_phrase = not {*words_of("headers.joining")}.isdisjoint(name.split())
+        is_named = not is_phrase and (bool(header.kind) or meaning not in (None, *NAMES))
     unit = canonical_time(name)
     # A column of letters is a name, and no template.
     if is_set or is_named or unit or column[-1].isalpha():

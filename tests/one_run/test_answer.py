@@ -100,6 +100,7 @@ def test_a_sentence_may_have_a_price_and_a_deadline(shell: Shell) -> None:
 
 
 def test_a_share_alone_gives_the_speed(shell: Shell) -> None:
+    assert "speed     76,800" in done(shell, "ask", f"8xh100 7B 40.75%, {'of which we have more to say ' * 20}")
     # 0.4075 · 8 · 989.4e12 / (6 · 7e9)
     assert "speed     76,800 tokens/s" in done(shell, "ask", "8xh100 7B 40.75%")
 

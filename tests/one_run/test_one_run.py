@@ -123,6 +123,8 @@ def used(text: str) -> Utilisation:
         ("8 V100 7B 400 TFLOPs or 40% MFU", 0.4),
         ("30 billion parameters with 7B activated, MoE, 8xh100 76800 tok/s", 0.4075),
         ("my-net 30B A7B 8xh100 76800 tok/s", 0.4075),
+        ("throughput for the 7B model on the H100s is 9600 toks / sec", 0.4075),
+        ("15.5B parameters, pretraining tokens: 1 trillion, 512 Tesla A100, training time: 24 days", 0.2808),
         # Clouds: an instance is a node of devices, of which there may be several.
         ("H100 80GB x 8 7B MFU~41%", 0.41),
         ("p5.48xlarge 7B 9600 tok/s/gpu", 0.4075),
@@ -288,6 +290,7 @@ def test_the_kind_of_training_is_no_part_of_the_name(word: str) -> None:
         ("8 A100, DDP, ResNet-50, 2900 img/s", "ResNet-50"),
         ("the throughput of Llama 3 70B with ZeRO-3 and TP8 on 64 H100 was low: 20 TFLOPS", "Llama 3 70B"),
         ("8 A100 mistral nemo 12B 40%", "mistral nemo 12B"),
+        ("a 10B parameter model at 40 TFLOPS on a V100, and another one had 1.4B parameters", "10 billion parameters"),
         ("we compare with others, and our own RWKV 14B got an MFU of 20% on 64 A100s", "RWKV 14B"),
     ],
 )
