@@ -437,3 +437,9 @@ def test_a_measured_synchronous_server_has_a_knee():
     assert result.metrics["mape"] < 1.0
     # 1.04 MB in and out at 200 Mbit/s, of which headers take 4 %.
     assert result.best.values["s"] == pytest.approx(2 * 1.04e6 * 8 / 200e6 / (1448 / 1514), rel=0.05)
+
+
+def test_nodes_are_the_workers_where_nothing_else_is_counted() -> None:
+    runs = pd.DataFrame({"nodes": [1, 2, 4, 8], "time_s": [100.0, 52.0, 28.0, 16.0]})
+    law = gp.fit(runs, time="time_s", extrinsic="nodes", model="amdahl")
+    assert law.predict({"nodes": [16]}).time[0] == pytest.approx(10.0, rel=0.01)
