@@ -194,25 +194,29 @@ class Machine(Struct, frozen=True, dict=True):
     def growths(self) -> tuple[list[str], dict[tuple[str, ...], Growth | None]]:
         """The factors of no place and no work, and how the samples of a step went on in runs where these are alike.
 
-        Along the devices, or the nodes, they grow in proportion, or stay; None where they do neither.
+        Along the devices, or the nodes, they grow in proportion, or stay; None where they do neither. Batches of a pass
+        that were tried beside each other are among the factors where they hide it.
         """
         placed = {f.name for n, f in self.columns.items() if n not in SPLITS} | {*self.derived}
         names = [f.name for f in self.factors if f.name not in placed]
         runs, growths = self.measured, dict[tuple[str, ...], Growth | None]()
-        counts, work = runs.get("workers", runs.get("nodes")), runs.get("global_batch")
+        counts, work, of_pass = runs.get("workers", runs.get("nodes")), runs.get("global_batch"), "micro_batch"
         if counts is None or work is None:
             return names, growths
-        rows_alike: dict[tuple[str, ...], list[int]] = {}
-        for row, run in enumerate(self.runs):
-            rows_alike.setdefault(tuple(str(run[name]) for name in names), []).append(row)
-        for key, rows in rows_alike.items():
-            if np.ptp(counts[rows]) > 0.0:
-                samples = work[rows]
-                # All equal but for rounding errors: the samples of a step, or those of a device.
-                of_one = samples / counts[rows]
-                stays, grows = (np.ptp(amounts) <= SAME * np.max(amounts) for amounts in (samples, of_one))
-                changes: Growth | None = "weak" if grows else None
-                growths[key] = "strong" if stays else changes
+        for further in ([], [self.columns[of_pass].name] if of_pass in self.columns else []):
+            if growths and None not in growths.values():
+                break
+            names, growths, rows_alike = [*names, *further], {}, dict[tuple[str, ...], list[int]]()
+            for row, run in enumerate(self.runs):
+                rows_alike.setdefault(tuple(str(run[name]) for name in names), []).append(row)
+            for key, rows in rows_alike.items():
+                if np.ptp(counts[rows]) > 0.0:
+                    samples = work[rows]
+                    # All equal but for rounding errors: the samples of a step, or those of a device.
+                    of_one = samples / counts[rows]
+                    stays, grows = (np.ptp(amounts) <= SAME * np.max(amounts) for amounts in (samples, of_one))
+                    changes: Growth | None = "weak" if grows else None
+                    growths[key] = "strong" if stays else changes
         return names, growths
 
     @cached_property

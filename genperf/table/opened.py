@@ -106,6 +106,7 @@ from genperf.table.text import (
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import MOMENT, Header, bare, canonical_time, header_of
 from genperf.vocabulary.names import (
+    IN_TOKENS,
     LEVELS,
     TITLE_OF_SCALED,
     canonical_of,
@@ -365,6 +366,8 @@ def _without_repeats(
 # --- sources ----------------------------------------------------------------------------------------------------------
 
 
+#: Sequences of a step, and tokens of each, from which on together they are more than any training has. A convention.
+MOST_SEQUENCES, LEAST_SEQUENCE = 65536.0, 128.0
 #: A step of a job, as a scheduler numbers it.
 _JOB_STEP = re.compile(rf"\d+(_\d+)?\.({any_of('cells.step_of_a_job')}|\d+)")
 _SECONDS = re.compile(r"(?<![^\W_])s(?:ec(?:ond)?s?)?$", re.IGNORECASE)
@@ -670,11 +673,23 @@ def understood(
     tidy = tidied(with_factors(of_all_devices(numeric) if numeric.runs else numeric), named)
     if not named and (stated := TITLE_OF_SCALED.search(tidy.caption.lower())) and "scaling" not in tidy.columns:
         tidy = replace(tidy, read={**tidy.read, "scaling": np.full(len(tidy), stated[1], dtype=object)})
+    batch, sequence = (column_of(part, tidy.columns) for part in ("global_batch", "sequence"))
+    if batch and sequence and batch not in named and IN_TOKENS.search(batch) is None:
+        tidy = _with_batch_in_tokens(tidy, batch, sequence)
     if lacking := {*named} - {*tidy.columns}:
         reshaped = understood(opened, units=units)
         if lacking & {*reshaped.columns} and {*named} - {*reshaped.columns} < lacking:
             return reshaped
     return read_back(tidy)
+
+
+def _with_batch_in_tokens(source: Source, batch: str, sequence: str) -> Source:
+    """Name the unit of a batch of all that is of tokens: of so long sequences no step has so many samples."""
+    samples, lengths = (np.array([number_in(text) for text in labels(source.columns[n])]) for n in (batch, sequence))
+    if not (len(source) and samples.min() > MOST_SEQUENCES and lengths.min() >= LEAST_SEQUENCE):
+        return source
+    named = step(f"'{batch}' is taken to be in tokens: no step has {samples.min():,.0f} samples of such a length")
+    return replace(source.renamed({batch: f"{batch} (tokens)"}), steps=(*source.steps, named))
 
 
 def _unit_of_rows(source: Source, stating: Sequence[str]) -> dict[str, str]:
