@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Objects
 from genperf.errors import counted, listed
-from genperf.table.cells import MOST_NAMES, SEPARATOR, Names, Source, Taken, parts_of, source_of, step
+from genperf.table.cells import MOST_NAMES, SEPARATOR, Names, Source, Taken, parts_of, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in
 from genperf.table.facts import MOST_OF_A_NODE, spelled_in_digits
 from genperf.vocabulary import any_of, words_of
@@ -114,10 +114,6 @@ class Wide(Struct, frozen=True):
 
 def melted(source: Source) -> Source:
     """Return a table in its long form; as it is where its headers hold no counts and no repeats."""
-    # Few tables have a quantity for the name of a row: only these may lie on their side.
-    first_cells = next(iter(source.cells.values()), ()) if len(source) <= MOST_NAMES else ()
-    if any(isinstance(cell, str) and header_of(cell).kind for cell in first_cells):
-        source = _upright(source)
     source = _with_models(source) if any(map(_OF_A_MODEL.fullmatch, source.columns)) else source
     families = _families(source.columns)
     if not families:
@@ -142,21 +138,6 @@ def melted(source: Source) -> Source:
     values = {family.value: {n: c for c, n in family.columns.items()} for family in families}
     long = _stacked(source, count, counts, values, ", the repeat" if repeated else "")
     return _spread(long, count, families[0].value) if len(families) == 1 and not repeated else long
-
-
-def _upright(source: Source) -> Source:
-    """Return a table whose first column names settings and quantities, one a row, with a column of each."""
-    corner, *others = source.cells
-    names = labels(source.cells[corner]).tolist()
-    measured = [name for name in names if header_of(name).kind]
-    settings = [name for name in names if name not in measured and meant_by(name) is not None]
-    are_names = len({corner, *names}) == len(names) + 1 and 2 * (len(measured) + len(settings)) > len(names)
-    if not (measured and settings and are_names and others[1:]):
-        return source
-    columns = ["name" if corner == "column 1" else corner, *names]
-    rows = [[name, *source.cells[name].tolist()] for name in others]
-    steps = (*source.steps, step(f"{counted(len(names), 'row')} became columns: {listed(names, 4)}"))
-    return replace(source_of(source.name, columns, rows, range(2, len(rows) + 2), "column"), steps=steps)
 
 
 #: `7B`, `Llama-13B`, `time (s) 350M`: what stands before the size of a network, and that.
@@ -265,6 +246,9 @@ def _melted_names(source: Source) -> Source:
     """Return a table in its long form where most of its headers are names that hold settings, such as `2S - 8GPU`."""
     # The titles of several tables stand before the corner.
     corner_header, *others = sorted(source.columns, key=lambda name: name == "table")
+    if _MULTIPLE.search(corner_header) and all(map(_MULTIPLE.search, others)):
+        # `1x V100 | 4x V100`: no column names the rows.
+        corner_header, others = "", [corner_header, *others]
     name_headers = []
     for name in others:
         if re.search(r"\d", name) and not is_number(name) and not header_of(name).kind:
@@ -282,7 +266,8 @@ def _melted_names(source: Source) -> Source:
         return source  # layer1, layer2
     if any((one := _OF_A_DEVICE.fullmatch(n)) and meant_by(one[1]) in LEVELS and one[2] == "0" for n in source.columns):
         return source  # gpu0, gpu1
-    of_quantities = all(header_of(text).kind for text in labels(source.cells[corner_header]) if text)
+    row_names = labels(source.cells.get(corner_header, [""])).tolist()
+    of_quantities = any(row_names) and all(header_of(text).kind for text in row_names if text)
     (kind, *other_kinds) = {*taken.kind.values()}
     if not of_headers:
         # Rows that are quantities leave the corner to the headers.
@@ -438,10 +423,11 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
         return "bare", "", "", int(alone[1])
     if _GRID.fullmatch(name) is not None:
         return None
-    if (match := re.fullmatch(r"\s*(\d+)\s*[x×]\s*([^\W\d_].*)", name)) is not None:
-        # `8xV100` names what ran, and nothing that was measured.
-        names_device = _KIND_OF_DEVICE.match(match[2]) is not None
-        return None if names_device else ("before", "devices", _tidy(match[2]), int(match[1]))
+    if (match := re.fullmatch(r"\s*(\d+)\s*([x×]?)\s*([^\W\d_].*)", name)) is not None:
+        if _KIND_OF_DEVICE.match(match[3]) is not None:
+            return None  # `8xV100`, `2 GTX 980` name what ran, and nothing that was measured
+        if match[2]:
+            return "before", "devices", _tidy(match[3]), int(match[1])
     if (match := re.fullmatch(r"(.*?)\s*[@×]\s*(\d+)", name.strip())) is not None:
         return "given", "", _tidy(match[1]), int(match[2])
     if (match := re.search(rf"(?<!\w)#?(\d+){_ORDINAL}(?!\w)", name, re.IGNORECASE)) is not None:

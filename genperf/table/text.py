@@ -77,6 +77,8 @@ _TAG = re.compile(r"</?[a-z]+\s*/?>")
 _GRID_HEAD = re.compile(r"(?m)^\s*\+(?:=+\+)+\s*$")
 #: Before a title and behind it: `- ### Strong scaling:`
 _TITLE_MARKS = re.compile(r"^[\s#*>+=-]+|[\s#*:：=-]+$")
+#: `** Reading, no cache`, `== ResNet-50, fp16 ==`
+_HEADING = re.compile(r"[#*>=-]+ +[^\W\d_]")
 #: `[OneFlow](../OneFlow)`
 _LINK = re.compile(r"\[([^\[\]]+)\]\([^()\s]*[./#][^()\s]*\)")
 
@@ -95,8 +97,8 @@ def unmarked(cell: str) -> str:
 
 
 def _rows_of_breaks(record: Sequence[str]) -> list[list[str]]:
-    """Return the rows that cells of several lines hold, numbers among them: `V100 | 1<br>2 | 122<br>178`."""
-    lines = [re.split(r"\s*<br\s*/?>\s*", cell) for cell in record]
+    """Return the rows that cells of several lines hold, numbers among them: `V100 | 1<br>2 | 122<br>178`, `1, 2`."""
+    lines = [re.split(r"\s*<br\s*/?>\s*|[,;]\s+", cell) for cell in record]
     several = [cells for cells in lines if len(cells) > 1]
     if len(several) < 2 or len({*map(len, several)}) > 1 or not any(all(map(_is_number, cells)) for cells in several):
         return [[*record]]
@@ -131,7 +133,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     if (len(separator) != 1 and separator != RUNS) or separator in '"\r\n':
         raise TableError(f"the delimiter must be one character, not {delimiter!r}", hint="for example --delimiter ';'")
     records = list(_drawn(text) if drawn else _records(text, separator, name))
-    if _MARKS.search(text):
+    if _MARKS.search(text) or drawn:
         records = [(line, [*map(unmarked, row)]) for line, record in records for row in _rows_of_breaks(record)]
     if not records:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
@@ -212,6 +214,10 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
     of the rows before the first one are left out.
     """
     records, steps_to_table, title = table
+    of_names = parts_of(records[-1][1][0]) is None
+    if of_names and (columns_of_names := _upright([row for _, row in records])) is not None:
+        steps.append(step(f"{counted(len(records), 'row')} became columns: {listed(columns_of_names[0], 4)}"))
+        records = [(records[0][0], row) for row in columns_of_names]
     (line, head), *body = records
     of_one_width = sum(len(row) == len(head) for _, row in body)
     if len({*head}) < len(head) and 2 * of_one_width < len(body):
@@ -243,6 +249,7 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
         text = f"{counted(count, 'row')} shorter than the header: {listed(columns[-1:])} is empty there"
         steps.append(step(text))
         rows = {k: [*row, *[""] * (width - len(row))] for k, row in rows.items()}
+    rows = {k: row if len(row) <= width else _with_brackets_closed(row) for k, row in rows.items()}
     # Words behind the last column: `8, 1.2, (warm cache)`.
     surplus = {k: row[width:] for k, row in rows.items() if width > 1 and row[width:]}
     remarks = {k: cells for k, cells in surplus.items() if not any(map(parts_of, cells))}
@@ -275,6 +282,17 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
     return source_of(name, columns, [*rows.values()], [lines[k] for k in rows], ragged=rejected, **about)
 
 
+def _with_brackets_closed(row: Sequence[str]) -> list[str]:
+    """Return the cells of a row, those as one that a sign inside brackets parts: `900 (busy, load 2.5)`."""
+    cells: list[str] = []
+    for cell in row:
+        if cells and cells[-1].count("(") > cells[-1].count(")"):
+            cells[-1] += f", {cell}"
+        else:
+            cells.append(cell)
+    return cells
+
+
 def _no_table(why: str, name: str) -> TableError:
     hint = "write a CSV with a header line and a line per run; genperf import reads the files of some tools"
     return UnclearTableError(f"is a log or a text, not a table: {why}", hint=hint, where=name)
@@ -305,7 +323,8 @@ def _with_one_header(records: Sequence[Record]) -> list[Record]:
     names_below = values_below and not any(_is_number(lower[k]) for k in under)
     is_header = under and (counts_below or names_below) and not any(map(_is_number, beside))
     each_once = len({*header}) == len(header) and all(header[1:])
-    return [(line, header), *rows] if is_header and each_once else list(records)
+    is_header = is_header and each_once and _upright([row for _, row in records]) is None
+    return [(line, header), *rows] if is_header else list(records)
 
 
 def _fullest_block(records: list[Record]) -> tuple[list[Record], list[Note]]:
@@ -372,7 +391,8 @@ def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn
     several_cells = next((k for k, row in enumerate(rows[:FIRST_ROWS]) if sum(map(bool, row)) > 1), 0)
     head, below = rows[several_cells], rows[several_cells + 1 : several_cells + 4]
     is_header = several_cells > 1 and _begins(head, below, [], True)
-    start = several_cells if is_header else 0
+    # `** Reading`, right above it, is a title beside those of further tables.
+    start = several_cells - bool(_HEADING.match(rows[several_cells - 1][0])) if is_header else 0
     remaining = []
     for title, table in _at_headers(records, start, header_lines, rules):
         bare = _without_notes(table)
@@ -388,7 +408,7 @@ def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn
         alike = [(title, table) for title, _, table in itertools.compress(remaining, same)]
         remaining = [t for t, is_same in zip(remaining, same, strict=True) if not is_same]
         notes = [f"row of units read into the header: {listed(header, 6)}"] if of_units else []
-        notes += [f"{start} lines above the header left out"] if start else []
+        notes += [f"{counted(start, 'line')} above the header left out"] if start else []
         for *_, ((k, names), *table_rows) in remaining:
             if any(parts_of(cell) for _, row in table_rows for cell in row):
                 notes.append(f"another table is left out, from line {k} on: {listed(names, 6)}")
@@ -424,6 +444,7 @@ def _at_headers(
         # A title is one text at the left, or names with a blank line below; one further right is part of a header.
         is_text_apart = gap_below and len({*filled}) == len(filled) > 0 and not any(map(parts_of, filled))
         may_be_title = (len(filled) == 1 and (record[0] != "" or len(record) < 3)) or is_text_apart
+        may_be_title |= _HEADING.match(record[0]) is not None and not any(map(parts_of, filled))
         if may_be_title and below and (line_below in header_lines or _begins(below[0], below[1:], header, True)):
             title, section = _TITLE_MARKS.sub("", " ".join(filled)), ""
         elif header and len(filled) == 1 and record[0] and below and _is_section(record[0], below[0], first_names):
@@ -588,16 +609,38 @@ def keyed_lines(text: str) -> str | None:
     """
     lines = text.splitlines() if len(text) < HEAD_BYTES else []
     rows = {k: row for k, line in enumerate(lines) if len(row := re.split(r":?\s{2,}|\t+|:\s", line.strip())) > 3}
-    # A name, then numbers alone.
-    keyed = {k: row for k, row in rows.items() if parts_of(row[0]) is None and None not in map(parts_of, row[1:])}
-    counts = [k for k, row in keyed.items() if meant_by(row[0]) in LEVELS and all(map(str.isdecimal, row[1:]))]
+    keyed = {k: row for k, row in rows.items() if _is_keyed(row)}
+    counts = [k for k, row in keyed.items() if _counts_runs(row)]
     if len(counts) != 1 or counts[0] == 0:
         return None
-    of_runs = {k: row for k, row in keyed.items() if len(row) == len(keyed[counts[0]])}
-    if len(of_runs) < 2 or not any(header_of(row[0]).kind for row in of_runs.values()):
+    columns = _upright([row for row in keyed.values() if len(row) == len(keyed[counts[0]])])
+    return None if columns is None else "\n".join(map("\t".join, columns))
+
+
+def _is_keyed(row: Sequence[str]) -> bool:
+    """Tell whether a row has a name, then numbers alone."""
+    return parts_of(row[0]) is None and len(row) > 1 and None not in map(parts_of, row[1:])
+
+
+def _counts_runs(row: Sequence[str]) -> bool:
+    return _is_count(row[0]) and all(map(str.isdecimal, row[1:]))
+
+
+def _upright(rows: Sequence[Sequence[str]]) -> list[list[str]] | None:
+    """Return rows that begin with names of settings and results as columns, counts first; None of any others.
+
+    The first row holds one of these as well, `GPUs | 1 | 2`, or the names of the runs.
+    """
+    head, *below = rows
+    width, names = len(head), [row[0] for row in (rows if _is_keyed(head) else below)]
+    if width < 3 or not below or any(len(row) != width for row in below) or any(map(parts_of, names)):
         return None
-    order = sorted(of_runs, key=lambda k: k != counts[0])
-    return "\n".join(map("\t".join, zip(*(of_runs[k] for k in order), strict=True)))
+    measured = [name for name in names if header_of(name).kind]
+    settings = [name for name in names if name not in measured and (meant_by(name) is not None or _is_count(name))]
+    if not (measured and settings and len({*names}) == len(names) < 2 * (len(measured) + len(settings))):
+        return None
+    named = [head if _is_keyed(head) else [head[0] or "name", *head[1:]], *below]
+    return [[*column] for column in zip(*sorted(named, key=lambda row: not _counts_runs(row)), strict=True)]
 
 
 #: `------------ ---------- --------`: a rule over each column of a table in columns of fixed width.
@@ -705,14 +748,16 @@ def _with_header(text: str, records: list[Record], delimiter: str) -> tuple[list
     Without one the rows of numbers stay, unless comments between blocks of them are titles: then the columns are
     numbered below each.
     """
-    line, cells = records[0]
+    # Sentences above the comment are of one cell.
+    first = next((k for k, (_, cells) in enumerate(records[:FIRST_ROWS]) if len(cells) > 1), 0)
+    line, cells = records[first]
     with_value = sum(parts_of(cell.strip().strip('"')) is not None for cell in cells)
     if len(cells) < 2 or 2 * with_value < len(cells):
         return records, []
-    header, steps = _commented_header(text, records[0], delimiter)
+    header, steps = _commented_header(text, records[first], delimiter)
     if header is not None:
-        return _under_comments(text, header, records), steps
-    if not all(map(_is_number, cells)):
+        return [*records[:first], *_under_comments(text, header, records[first:])], steps
+    if first or not all(map(_is_number, cells)):
         return records, []
     in_blocks = _under_comments(text, (line, [f"column{i}" for i in range(1, len(cells) + 1)]), records)
     return (in_blocks if len(in_blocks) > len(records) + 1 else records), []
@@ -774,6 +819,8 @@ def _names_in(comment: str, count: int, delimiter: str) -> list[str] | None:
     body = comment.strip().lstrip("#").strip()
     for parts in (
         _split(comment, delimiter) if delimiter in DELIMITERS else [],
+        # `# cores | time[s] |` above columns that blanks part.
+        *(re.split(rf"\s*{re.escape(sign)}\s*", body.strip(f"{sign} ")) for sign in DELIMITERS if sign in body),
         _split(body, delimiter),
         re.split(r"\s*#\s*", body),
         re.split(r"\s{2,}|\t+", body),
