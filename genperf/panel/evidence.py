@@ -391,7 +391,10 @@ def role_by_words(name: str, names: Collection[str] = ()) -> tuple[Literal["spre
         is_of_one = stem in map(plain_name, names) or not variants.isdisjoint((*_RANKED, "err", "error"))
         if not (stem and variants) or header_of(stem).kind == "" or is_of_one:
             return "spread", "its header is that of a deviation"
-    is_ideal = not _IDEAL.isdisjoint(words_in(name)) and (is_relative(name) or header_of(name).kind == "rate")
+    # A linear layer has a time as well.
+    ideal, kind = _IDEAL & words_in(name), header_of(name).kind
+    is_ideal = bool(ideal) and (is_relative(name) or kind == "rate" or (kind == "time" and "linear" not in ideal))
+    is_ideal |= bool(ideal) and words_in(name) <= _IDEAL - {"linear"}
     if flat in _PREDICTED or is_ideal:
         return "spread", "its header is that of an earlier prediction"
     if flat.startswith("_") or _NUMBER_OF_A_RUN.fullmatch(flat):

@@ -825,9 +825,12 @@ def _units_apart(source: Source) -> dict[str, str]:
 
 def _unit_of_caption(source: Source) -> dict[str, str]:
     """Return the unit that a caption states of columns of numbers, where no header says anything of them."""
-    # `Weak scaling` is a kind of experiment, and no ratio.
-    relative = is_relative(TITLE_OF_SCALED.sub("", source.caption.lower()))
-    unit = next(iter(units_in(source.caption)), "x" if relative else "")
+    # `Weak scaling` is a kind of experiment, and no ratio, and several sentences may speak of one.
+    relative = ". " not in source.caption and is_relative(TITLE_OF_SCALED.sub("", source.caption.lower()))
+    # `the average number of tokens processed per GPU per second`
+    rates = [header_of(text) for text in re.split(r"[.,;:]\s+", source.caption) if not re.search(r"\d", text)]
+    spelled = [f"{rate.counted}/s{'/device' * rate.shared}" for rate in rates if rate.kind == "rate" and rate.counted]
+    unit = next(iter(units_in(source.caption) or spelled), "x" if relative else "")
     if not unit or any(header_of(name).kind for name in source.cells):
         return {}
     # A number may have a mark beside it, and no unit of its own.

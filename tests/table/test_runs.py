@@ -174,6 +174,21 @@ def test_a_table_of_latex_has_its_unit_in_the_caption_and_a_card_for_each_series
     assert any(line.startswith("  other series  Framework=Other: ") for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("prose", "unit"),
+    [
+        ("We show the mean number of tokens processed per GPU per second. The efficiency is high.", "tokens/s/device"),
+        ("We report images per second.", "images/s"),
+        ("The speedup is high. Each run took 5 minutes.", ""),
+        ("Scaling efficiency of each network", "x"),
+    ],
+)
+def test_sentences_above_a_table_state_a_rate(tmp_path: Path, prose: str, unit: str) -> None:
+    rows = "| net | 8 GPUs | 16 GPUs |\n|-|-|-|\n| a | 4062 | 3842 |\n| b | 2000 | 1950 |\n"
+    (tmp_path / "runs.md").write_text(f"{prose}\n\n{rows}", encoding="utf-8")
+    assert understood(tmp_path / "runs.md").units.get("value", "") == unit
+
+
 def test_a_series_of_one_count_is_not_asked_about_another(tmp_path: Path) -> None:
     rows = ["Serial,1,40", *(f"{kind},{n},{t / n}" for kind, t in (("MPI", 44), ("OpenMP", 42)) for n in (2, 4, 8))]
     (tmp_path / "runs.csv").write_text("\n".join(["Version,Cores,time_s", *rows]), encoding="utf-8")
