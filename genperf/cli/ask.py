@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 #: A run without a file: the count and the throughput.
 _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
-#: Words behind a table that ask for a configuration (`64 GPUs`, `gpus=64`, `4*8`): a digit, and no path of a file.
-_CONFIGURATION = re.compile(r"(?!.*(/|\\|\.[a-z]|\*$|\*\D))(?=.*\d).+", re.IGNORECASE)
+#: What no word behind a table holds that asks for a configuration (`64 GPUs`, `4*8`): the path of a file.
+_PATH = re.compile(r"/|\\|\.[a-z]|\*$|\*\D", re.IGNORECASE)
 
 
 def _question(hints: tuple[str, ...], **texts: str | None) -> Question:
@@ -153,9 +153,9 @@ def _table_and_configuration(table: tuple[str, ...], at: tuple[str, ...]) -> tup
     """Return the files or runs that are named, and `--at` with the words behind them, where these are no file."""
     count = max((n for n, text in enumerate(table, 1) if Path(text).exists() or _RUN.fullmatch(text)), default=0)
     further = table[count:]
-    if not count or not _CONFIGURATION.fullmatch(" ".join(further)):
-        return table, at
     words = " ".join(text for text in further if "=" not in text)
+    if not count or _PATH.search(words) or not re.search(r"\d", " ".join(further)):
+        return table, at
     return table[:count], (*at, *(text for text in further if "=" in text), *filter(None, [words]))
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from genperf.formula.amounts import amount
 from genperf.table.cells import Factor
 from genperf.table.clean import label
-from genperf.table.shape import taken_apart
+from genperf.table.shape import NO_KIND, taken_apart
 from genperf.vocabulary.names import level_with
 
 
@@ -82,7 +82,7 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         taken = taken_apart(column, levels)
         numbers: dict[str, Any] = {} if taken is None else taken.of(name)
         kind = "" if taken is None else taken.kind_column
-        return {words["" if word == kind else word]: label(value) for word, value in numbers.items()}
+        return {words["" if word == kind else word]: label(value) or NO_KIND for word, value in numbers.items()}
 
 
 def in_title(text: str, title: str) -> bool:

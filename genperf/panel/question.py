@@ -107,7 +107,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     ({'pipe': '8'}, ('asked, and found nowhere in the runs: colour', 'lr was always 8: nothing shows another one'))
     """
     worded = not all(map(is_number, at.values()))
-    at, absent = _machines_apart(legend, at) if worded else (at, [])
+    at, absent = _machines_apart(legend, _joined(legend, at)) if worded else (at, [])
     settings, constant_notes, wanted = _Cells(), list[str](), ""
     for name, value in at.items():
         column, text, measured = _meant(legend, name, value.strip())
@@ -181,6 +181,58 @@ def _share_batch(legend: Legend, settings: _Cells, global_batch: str) -> None:
         settings.add(batch, label(of_one), settings.names[global_batch])
 
 
+#: Words of a header that a question leaves out: `8 ranks per node` asks for `Number of Ranks/Node`.
+_OF_HEADERS = frozenset({"num", "number", "of", "per"})
+
+
+def _joined(legend: Legend, at: Mapping[str, str]) -> Mapping[str, str]:
+    """Return a question in which words that spell a header behind a number, or a cell, are one setting.
+
+    `8 GPU cards` is `GPU cards=8` of such a column, and `rtx 3090 ti` its cell. Where another word means nothing the
+    question stays as it is.
+    """
+    settings, words, place, several = dict[str, str](), list[str](), 0, False
+    for name, text in at.items():
+        if name in (SCALE, text):
+            words += text.split()
+        elif is_number(text):
+            words += [text, name]
+        else:
+            settings[name] = text
+    headers = {name: name for name in legend.columns}
+    cells = {cell: name for name, entry in legend.columns.items() for cell in entry.levels}
+    while place < len(words):
+        is_count = is_number(words[place])
+        start, spelled = place + is_count, headers if is_count else cells
+        ends = range(len(words), start + 1, -1)
+        phrases = ((end, _spelled_as(" ".join(words[start:end]), spelled)) for end in ends)
+        end, text = next(((end, text) for end, text in phrases if text), (start + 1, ""))
+        word = words[start] if start < len(words) else ""
+        several |= text != "" or not (is_count or word in at or len(words) == 1)
+        if text:
+            name, value = (text, words[place]) if is_count else (spelled[text], text)
+        elif is_count and column_by_name(legend, word, legend.columns) is not None:
+            name, value = word, words[place]
+        elif is_count:
+            name, value, end = SCALE, words[place], start
+        else:
+            name, value = word, word
+        if name in settings or (name == value and name not in at and not _cell_with(legend, value)[0]):
+            return at
+        settings[name], place = value, end
+    return settings if several else at
+
+
+def _spelled_as(phrase: str, texts: Collection[str]) -> str:
+    """Return the only text of the same words, in the singular or the plural; empty without one."""
+
+    def spelled(text: str) -> set[str]:
+        return {re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", word) for word in words_in(plain_name(text)) - _OF_HEADERS}
+
+    alike = [text for text in texts if spelled(text) == spelled(phrase)]
+    return alike[0] if len(alike) == 1 else ""
+
+
 def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:
     """Return a question with its machines apart, and the devices that no run has.
 
@@ -231,7 +283,7 @@ def _cell_of_device(legend: Legend, device: str) -> dict[str, str] | None:
     column = next((n for n, levels in texts.items() if all(map(device_in, levels))), "")
     if not column:
         return None
-    of_all_runs = column in legend.names and {*map(device_in, texts[column])} == {device_in(device)}
+    of_all_runs = column in legend.names and all(device_in(cell) == device_in(device) for cell in texts[column])
     return {} if of_all_runs else {column: device}
 
 

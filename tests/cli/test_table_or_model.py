@@ -346,3 +346,23 @@ def test_variants_that_headers_name_are_compared_as_the_hint_says(shell: Shell) 
     ranking = reply(shell, "compare", "wide.csv", "--at", "GPUs=16", "--group", "variant")["ranking"]
     times = {row["variant"]: row["time"] for row in ranking}
     assert times == {"JAX": pytest.approx(20.6, rel=0.02), "PyTorch": pytest.approx(22.75, rel=0.02)}
+
+
+#: Tables whose headers and cells are several words, the words of a question, and what the answer is of.
+PHRASES = (
+    ("Num of GPU cards,samples/s\n1,68\n2,125\n4,230\n", ("8", "GPU", "cards"), "Num of GPU cards=8"),
+    ("mpi-process-per-gpu,s\n1,1.1\n2,1.9\n4,3.7\n", ("8 mpi processes per gpu",), "mpi-process-per-gpu=8"),
+    ("barrier,threads,s\nNew Barrier,2,3\nOld Barrier,2,1\nNew Barrier,4,8\n", ("8 threads", "new barrier"), "New"),
+    ("gpu,gpus,s\nRTX 3090 Ti,1,4\nRTX 3090 Ti,2,2.1\nA100 PCIe,1,3\n", ("4 gpus rtx 3090 ti",), "gpu=RTX 3090 Ti"),
+    ("nodes,Ranks/Node,s\n1,4,9\n1,8,6\n2,4,5\n2,8,3.2\n", ("4 nodes", "Ranks/Node=8"), "at nodes=4"),
+    ("Threads,s\nserial,8.4\n1 thread,8.6\n2 threads,4.4\n", ("4 threads",), "threads=4"),
+    ("| 1 RTX 3090 | 2 RTX 3090 |\n|-|-|\n| 842 img/s | 1640 img/s |\n", ("4 RTX 3090",), "devices=4"),
+)
+
+
+@pytest.mark.parametrize(("text", "words", "asked"), PHRASES, ids=[words[0] for _, words, _ in PHRASES])
+def test_words_behind_a_table_spell_its_headers_and_cells(
+    shell: Shell, text: str, words: tuple[str, ...], asked: str
+) -> None:
+    Path("runs.csv").write_text(text)
+    assert asked in done(shell, "ask", "runs.csv", *words, "--full")
