@@ -78,7 +78,7 @@ class VerdictSettings(Struct, frozen=True):
     very_wide_beyond: float = 1.0
     #: `error`, `large_error`: mean |ln(predicted/measured)| at the largest scale above which a prediction is at most
     #: `caution`, and one form blind. Published forecasts of narrow intervals erred by 3 % up to the first, else by 9 %.
-    error: float = 0.05
+    error: float = 0.07
     large_error: float = 0.3
     #: "As at the largest scale" has won if it was nearer by more than this, in ln T: then one form is blind.
     nearer: float = 0.02

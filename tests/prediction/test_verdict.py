@@ -69,7 +69,7 @@ def test_a_series_is_judged_by_its_interval_up_to_two_doublings() -> None:
     ("error", "last_point", "several", "alone"),
     [
         (0.02, 0.1, "ok", "caution"),
-        (0.04, 0.0, "ok", "caution"),
+        (0.06, 0.0, "ok", "caution"),
         (0.11, 0.1, "caution", "caution"),
         (0.2, 0.1, "caution", "extrapolating-blind"),
         (0.4, 0.6, "caution", "extrapolating-blind"),
