@@ -95,8 +95,11 @@ def with_scale(texts: Sequence[str], words: bool = False) -> list[str]:
     A text that begins with a number, or any of `words`, says what it asks for in words: `64 gpus batch 32`.
     """
     settings: list[str] = []
-    # `64 nodes, tp=8`
-    pieces = [re.split(r",?\s(?=[\w-]+=)", text) if text[:1].isdigit() else [text] for text in texts]
+    # `64 nodes, tp=8`, `gpus=64 model=7b`
+    are_several = [text[:1].isdigit() or (words and re.match(r"[\w-]+=\S+,?\s[\w-]+=", text)) for text in texts]
+    pieces = [
+        re.split(r",?\s(?=[\w-]+=)", t) if several else [t] for t, several in zip(texts, are_several, strict=True)
+    ]
     for text in itertools.chain.from_iterable(pieces):
         if "=" in text or not (words or text[:1].isdigit()):
             settings.append(text)

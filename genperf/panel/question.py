@@ -25,6 +25,7 @@ from genperf.panel.words import machine_in, number_with_noun
 from genperf.peaks import device_in
 from genperf.table.cells import parts_of
 from genperf.table.clean import is_number, label, number_in
+from genperf.table.shape import NO_KIND
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import letter_of
 from genperf.vocabulary.names import (
@@ -297,11 +298,15 @@ def _meant(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
     column = name if entry.numeric and entry.distinct > 1 else _column_of(legend, name, text)
     # A number without a name may be a cell all the same: `80GB` of `A100 80GB`.
     is_word = amount(text) is None and number_text(text) == text
-    is_word |= name == SCALE and not is_number(text) and bool(_cell_with(legend, text)[0])
+    is_word |= name in (SCALE, text) and not is_number(text) and bool(_cell_with(legend, text)[0])
     if is_word and (column is None or legend.columns[column].numeric):
         # The column that holds a word, or has it as its name, is meant.
         (holding, text), measured = _cell_with(legend, text), _measured_with(legend, text)
         column = holding or column
+    if column is None and name == text and amount(text.upper()) is not None:
+        # `70b` alone is the size of a network.
+        sizes = (n for n, e in legend.columns.items() if e.numeric and plain_name(n) in words_of("one_run.network"))
+        column, text = next(sizes, None) or column_of("parameters", legend.columns), text.upper()
     is_level = meant_by(name) in LEVELS
     counts = is_level or meant_by(name) == "threads"
     if column is None and (name == SCALE or (counts and _NAMELESS.fullmatch(plain_name(legend.scale)))):
@@ -419,7 +424,10 @@ def _cells_meant(legend: Legend, column: str, text: str, at: Collection[str]) ->
     is_kind = text in entry.levels and has_rest and not counts_level
     cells = {} if is_kind else legend.cells_of_name(column, text) or legend.cells_of_name(column, text.strip(MARKS))
     if cells:
-        yield from ((n, cell) for n, cell in cells.items() if n not in at and n in legend.columns)
+        # A name without a word leaves open which kind is meant, where each of the runs has one.
+        columns = {n: e.levels for n, e in legend.columns.items() if n not in at}
+        in_runs = ((n, cell) for n, cell in cells.items() if n in columns)
+        yield from ((n, cell) for n, cell in in_runs if cell != NO_KIND or cell in columns[n])
         return
     counts = [n for word, n in columns_of_words.items() if word]
     counts = counts if len(counts) == 1 else [n for n in counts if meant_by(n) == meant_by(column)]

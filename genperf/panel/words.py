@@ -36,12 +36,18 @@ _MACHINE = re.compile(
 _SLICE = re.compile(r"(?i)(?:tpu[ -]?)?(v[34]|v5p|v[56]e|v5lite(?:pod)?)-(\d+)s?(?=:?(?:\s|$))")
 #: What devices are called behind their name, `8 H100 GPUs`.
 _NOUN = re.compile(rf"(?i) (?:{any_of('headers.device')}s?|{any_of('headers.node')}(s?))(?![\w=:-]| \d+(?!\S))")
-#: Parts of a question: `batch 64` before no noun, `64 gpus`, or a word; and what stands between them.
+#: Parts of a question: `gpus=64`, `batch size 64` before no noun, `64 gpus`, or a word; and what stands between them.
 _SETTING = re.compile(
-    r"(?i)([a-z_][\w-]*)[ =:]+(\d[\d,.]*[km]?)(?!\S| [a-z][\w-]*(?![\w-]| \d))"
-    r"|(\d[\d,.]*[km]?) ?([a-z]{2,}[\w-]*)(?!\S)|(\S+)"
+    r"(?i)([\w./-]+)=(\S+)|((?:[a-z_][\w-]* )*[a-z_][\w-]*)[ :]+(\d[\d,.]*[km]?)(?!\S| [a-z][\w-]*(?![\w-]| \d))"
+    r"|(\d[\d,.]*[km]?)[ -]?([a-z]{2,}[\w-]*)(?:'s)?(?!\S)|(\S+)"
 )
 _NODES_OF = re.compile(r"(?i)(\d+) ?nodes? (?:of|with|[x×*]) ?(\d+)(?: ?[a-z]+)?(?: each)?(?!\S)")
+_ASKING, _QUESTION = (re.compile(rf"(?i)(?<!\S){any_of(f'headers.{of}')}(?!\S)") for of in ("asking", "question"))
+#: Options that are written among the words of a question.
+_OPTIONS = {
+    "--tokens": re.compile(r"(?i)(?<!\S)\d[\d.]* ?(?-i:[MBT])(?= tokens)"),
+    "--price": re.compile(r"(?i)[$€£] ?\d\S*|(?<!\S)\d[\d.]* ?[$€£]\S*"),
+}
 _JOINING = re.compile(rf"(?i)[,;?]+(?!\d)|(?<!\S){any_of('headers.joining')}(?!\S)")
 _PRINTED = re.compile(any_of("statement.printed"))
 _N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
@@ -105,19 +111,43 @@ def settings_of_words(words: str) -> list[str]:
     """Return what a question in words asks for, as `name=value`: `fsdp, 64 gpus with batch 32`.
 
     Words stay whole, as the name of a run or a machine does, where a number stands alone or beside what is no factor.
+    Words that ask, `how fast is it with`, are dropped; what is an option, `$2/h`, is refused with its name.
 
     Examples
     --------
-    >>> settings_of_words("fsdp, 64 gpus with batch 32"), settings_of_words("8 nodes of 8 gpus")
-    (['fsdp=fsdp', 'gpus=64', 'batch=32'], ['8x8'])
+    >>> settings_of_words("how fast is fsdp on 64 gpus, batch 32?"), settings_of_words("8 nodes of 8 gpus")
+    (['gpus=64', 'batch=32', 'fsdp=fsdp'], ['8x8'])
     """
-    text = _JOINING.sub(" ", _NODES_OF.sub(r"\1x\2", words)).strip()
-    pieces = [match.groups() for match in _SETTING.finditer(text)]
-    factors = [name or noun for name, _, _, noun, alone in pieces if not alone]
-    number_alone = any(alone and alone[0].isdigit() for *_, alone in pieces)
-    if not factors or number_alone or not all(map(meant_by, factors)) or (len(pieces) == 1 and not pieces[0][0]):
-        return [text if len(pieces) == 1 else words]
-    return [f"{name or noun or alone}={number or count or alone}" for name, number, count, noun, alone in pieces]
+    text = _NODES_OF.sub(r"\1x\2", words).strip()
+    if option := next((f"{option} {m[0]}" for option, form in _OPTIONS.items() if (m := form.search(text))), ""):
+        name, _, what = option.partition(" ")
+        raise GenperfError(f"'{what}' is no setting of a run", hint=f"{name} '{what}'")
+    settings, alone, segments = dict[str, str](), list[str](), _JOINING.split(text)
+    number_of_one = ""
+    for segment in segments:
+        # `how many tokens per second` beside a machine asks for nothing that names a column.
+        asks = len(segments) > 1 and _ASKING.search(segment) is not None
+        for match in _SETTING.finditer(_ASKING.sub(" ", segment)):
+            name, value, phrase, number, count, noun, word = match.groups()
+            *before, phrase = _name_in(phrase) if phrase else [phrase]
+            alone += [w for w in (*before, word) if w and not (asks and _QUESTION.fullmatch(w))]
+            settings |= {name or phrase or noun: value or number or count} if not word else {}
+            number_of_one = match[0] if noun else number_of_one
+    # `70b` is the size of a network.
+    number_alone = any(re.match(r"\d(?![\d.]*[bm]$)", w, re.IGNORECASE) for w in alone)
+    counted = [name for name in settings if f"{name}=" not in text]
+    if len(settings) + len(alone) == 1 and (alone or number_of_one):
+        return [*alone, number_of_one][:1]
+    if not settings or number_alone or not all(map(meant_by, counted)):
+        return [words]
+    return [f"{name}={value}" for name, value in (*settings.items(), *((w, w) for w in alone))]
+
+
+def _name_in(phrase: str) -> list[str]:
+    """Return the words before a name, and the name: of those that end a phrase the most with a meaning, or the last."""
+    words = phrase.split()
+    start = next((k for k in range(len(words)) if meant_by(" ".join(words[k:]))), len(words) - 1)
+    return [*words[:start], " ".join(words[start:])]
 
 
 @cache

@@ -29,8 +29,9 @@ DURATION = "|".join(
     rf"\d+\s?{unit}(?:{_BETWEEN_PARTS}\d+(?:\.\d+)?\s?(?:{'|'.join([*_PARTS][place:])}))+(?![^\W\d_])"
     for place, unit in enumerate([*_PARTS][:-1], 1)
 )
-#: `PT8H20M`, `P1DT2H`, without their letters in front; and `8:20 h`.
-_ISO, _HOURS = re.compile(r"^p(\d+d)?t(?=\d)"), re.compile(r"^(\d+):([0-5]\d) ?h(?:rs?|ours?)?$")
+#: `PT8H20M`, `P1DT2H`, without their letters in front; and `8:20 h`, `8h 20`.
+_ISO = re.compile(r"^p(\d+d)?t(?=\d)")
+_HOURS = re.compile(r"^(\d+)(?::(?=\d\d ?h)| ?h ?(?=\d\d$))([0-5]\d)(?: ?h(?:rs?|ours?)?)?$")
 #: Patterns of cells that are no number, in small letters, and what each is instead; the first that fits counts.
 _FAULTS = (
     (r"", "is empty"),
@@ -152,8 +153,8 @@ def seconds_of(cells: Iterable[Any]) -> list[Any]:
 
     >>> seconds_of(["00:01:30", "1-02:00:00", "2:03:04.5", "0:00:1.39", "3:04.5", "12:30", 7.5])
     [90.0, 93600.0, 7384.5, 1.39, 184.5, '12:30', 7.5]
-    >>> seconds_of(["PT8H20M", "P1DT2H", "8:20 h"])
-    [30000.0, 93600.0, 30000.0]
+    >>> seconds_of(["PT8H20M", "P1DT2H", "8:20 h", "8h 20"])
+    [30000.0, 93600.0, 30000.0, 30000.0]
     >>> seconds_of(["8h20m", "1 d 2 h", "3min 20.5s", "6 hrs and 12 minutes", "28m", "5 s", "3 epochs", ""])
     [30000.0, 93600.0, 200.5, 22320.0, 1680.0, '5 s', '3 epochs', '']
     >>> seconds_of(["0 days 00:01:30", "1 day, 2:03:04.5"]), seconds_of(["28m", "5 s"])

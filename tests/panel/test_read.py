@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genperf.errors import TableError
+from genperf.errors import GenperfError, TableError
 from genperf.panel import read_table
 from genperf.panel.options import Roles
 from genperf.panel.read import read_with_roles
+from genperf.panel.words import settings_of_words
 from genperf.table.opened import open_source
 
 
@@ -154,3 +155,24 @@ def test_repeats_that_are_far_apart_are_said() -> None:
     assert "differ by a factor of 3.4 in the median" in notes[0]
     near = frame.assign(s=[0.1, 0.12, 0.11, 0.13])
     assert not [n for n in read_table(near, time="s", extrinsic="gpus").notes if n.kind == "repeats_apart"]
+
+
+@pytest.mark.parametrize(
+    ("words", "settings"),
+    [
+        ("what about 256 gpus?", ["256 gpus"]),
+        ("how many tokens per second with 64 gpus", ["64 gpus"]),
+        ("7B, 256 GPUs, batch size 32", ["GPUs=256", "batch size=32", "7B=7B"]),
+        ("llama 7b with 64 gpus and batch per gpu 16", ["gpus=64", "batch per gpu=16", "llama=llama", "7b=7b"]),
+        ("128 gpus batch_per_gpu=16 llama-7b", ["gpus=128", "batch_per_gpu=16", "llama-7b=llama-7b"]),
+        ("RTX 3090 x 4", ["RTX 3090 x 4"]),
+    ],
+)
+def test_words_of_a_question(words: str, settings: list[str]) -> None:
+    assert settings_of_words(words) == settings
+
+
+def test_options_among_the_words_are_named() -> None:
+    with pytest.raises(GenperfError, match=r"'\$2/h' is no setting of a run") as caught:
+        settings_of_words("64 gpus at $2/h")
+    assert caught.value.hint == "--price '$2/h'"
