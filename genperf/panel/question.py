@@ -21,7 +21,7 @@ from genperf.formula.amounts import amount, plain_amounts
 from genperf.panel.legend import Legend, NamedColumn, in_title, legend_of_factors
 from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.panel import Panel
-from genperf.panel.words import machine_in, number_with_noun
+from genperf.panel.words import JOINING, machine_in, number_with_noun
 from genperf.peaks import device_in
 from genperf.table.cells import parts_of
 from genperf.table.clean import is_number, label, number_in
@@ -184,42 +184,57 @@ def _share_batch(legend: Legend, settings: _Cells, global_batch: str) -> None:
 
 #: Words of a header that a question leaves out: `8 ranks per node` asks for `Number of Ranks/Node`.
 _OF_HEADERS = frozenset({"num", "number", "of", "per"})
+#: Words of one name in a question, at most.
+MOST_WORDS = 5
 
 
 def _joined(legend: Legend, at: Mapping[str, str]) -> Mapping[str, str]:
-    """Return a question in which words that spell a header behind a number, or a cell, are one setting.
+    """Return a question in which words that spell a header beside a number, or a cell, are one setting.
 
-    `8 GPU cards` is `GPU cards=8` of such a column, and `rtx 3090 ti` its cell. Where another word means nothing the
-    question stays as it is.
+    `8 GPU cards` and `GPU cards 8` are `GPU cards=8` of such a column, `8 MPI ranks` are ranks, and `rtx 3090 ti` is
+    its cell. Where another word means nothing the question stays as it is.
     """
     settings, words, place, several = dict[str, str](), list[str](), 0, False
     for name, text in at.items():
         if name in (SCALE, text):
-            words += text.split()
+            words += JOINING.sub(" ", text).split()
         elif is_number(text):
             words += [text, name]
         else:
             settings[name] = text
     headers = {name: name for name in legend.columns}
     cells = {cell: name for name, entry in legend.columns.items() for cell in entry.levels}
+
+    def header_of_words(start: int, end: int) -> str:
+        """Return what some words name: a header that they spell, or else the only word, where it means a column."""
+        phrase = " ".join(words[start:end])
+        single = phrase if end == start + 1 and column_by_name(legend, phrase, headers) is not None else ""
+        return _spelled_as(phrase, headers) or single
+
     while place < len(words):
         is_count = is_number(words[place])
-        start, spelled = place + is_count, headers if is_count else cells
-        ends = range(len(words), start + 1, -1)
-        phrases = ((end, _spelled_as(" ".join(words[start:end]), spelled)) for end in ends)
-        end, text = next(((end, text) for end, text in phrases if text), (start + 1, ""))
-        word = words[start] if start < len(words) else ""
-        several |= text != "" or not (is_count or word in at or len(words) == 1)
-        if text:
-            name, value = (text, words[place]) if is_count else (spelled[text], text)
-        elif is_count and column_by_name(legend, word, legend.columns) is not None:
-            name, value = word, words[place]
-        elif is_count:
-            name, value, end = SCALE, words[place], start
-        else:
-            name, value = word, word
+        start, name, value, end = place + is_count, "", words[place], place + 1
+        for last in range(min(start + MOST_WORDS, len(words)), start, -1):
+            is_behind = not is_count and last < len(words) and is_number(words[last])
+            if (is_count or is_behind) and (name := header_of_words(start, last - (words[last - 1] == "size"))):
+                value, end = (value, last) if is_count else (words[last], last + 1)
+            elif not is_count and last > start + 1 and (cell := _spelled_as(" ".join(words[start:last]), cells)):
+                name, value, end = cells[cell], cell, last
+            if name:
+                break
+        several |= end > start + 1 or (not is_count and name != "" and name not in at)
+        if not name and is_count:
+            # What the question counts, or another word before what is counted.
+            word, behind = "".join(words[start : start + 1]), header_of_words(start + 1, start + 2)
+            if at.get(word) == value:
+                name, end = word, start + 1
+            else:
+                name, end, several = (behind, start + 2, True) if behind else (SCALE, start, several)
+        elif not name:
+            name = value
         if name in settings or (name == value and name not in at and not _cell_with(legend, value)[0]):
             return at
+        several |= name == value and name not in at and len(words) > 1
         settings[name], place = value, end
     return settings if several else at
 

@@ -41,14 +41,15 @@ _SETTING = re.compile(
     r"(?i)([\w./-]+)=(\S+)|((?:[a-z_][\w-]* )*[a-z_][\w-]*)[ :]+(\d[\d,.]*[km]?)(?!\S| [a-z][\w-]*(?![\w-]| \d))"
     r"|(\d[\d,.]*[km]?)[ -]?([a-z]{2,}[\w-]*)(?:'s)?(?!\S)|(\S+)"
 )
-_NODES_OF = re.compile(r"(?i)(\d+) ?nodes? (?:of|with|[x×*]) ?(\d+)(?: ?[a-z]+)?(?: each)?(?!\S)")
+_NODES_OF = re.compile(r"(?i)(\d+) ?nodes? (?:of|with|[x×*]) ?(\d+)(?: ?[a-z]+)?(?: each)?(?![^\s,;?])")
 _ASKING, _QUESTION = (re.compile(rf"(?i)(?<!\S){any_of(f'headers.{of}')}(?!\S)") for of in ("asking", "question"))
 #: Options that are written among the words of a question.
 _OPTIONS = {
     "--tokens": re.compile(r"(?i)(?<!\S)\d[\d.]* ?(?-i:[MBT])(?= tokens)"),
     "--price": re.compile(r"(?i)[$€£] ?\d\S*|(?<!\S)\d[\d.]* ?[$€£]\S*"),
 }
-_JOINING = re.compile(rf"(?i)[,;?]+(?!\d)|(?<!\S){any_of('headers.joining')}(?!\S)")
+#: Words and marks between the parts of a question.
+JOINING = re.compile(rf"(?i)[,;?]+(?!\d)|(?<!\S){any_of('headers.joining')}(?!\S)")
 _PRINTED = re.compile(any_of("statement.printed"))
 _N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 #: The bandwidth of a test, and what it is called in words and headers, with its unit.
@@ -122,7 +123,7 @@ def settings_of_words(words: str) -> list[str]:
     if option := next((f"{option} {m[0]}" for option, form in _OPTIONS.items() if (m := form.search(text))), ""):
         name, _, what = option.partition(" ")
         raise GenperfError(f"'{what}' is no setting of a run", hint=f"{name} '{what}'")
-    settings, alone, segments = dict[str, str](), list[str](), _JOINING.split(text)
+    settings, alone, segments = dict[str, str](), list[str](), JOINING.split(text)
     number_of_one = ""
     for segment in segments:
         # `how many tokens per second` beside a machine asks for nothing that names a column.
@@ -133,14 +134,16 @@ def settings_of_words(words: str) -> list[str]:
             alone += [w for w in (*before, word) if w and not (asks and _QUESTION.fullmatch(w))]
             settings |= {name or phrase or noun: value or number or count} if not word else {}
             number_of_one = match[0] if noun else number_of_one
-    # `70b` is the size of a network.
-    number_alone = any(re.match(r"\d(?![\d.]*[bm]$)", w, re.IGNORECASE) for w in alone)
+    # `70b` is the size of a network, and `16x8` a machine.
+    number_alone = any(re.match(r"\d(?![\d.]*[bm]$|\d*x\d+$)", w, re.IGNORECASE) for w in alone)
     counted = [name for name in settings if f"{name}=" not in text]
     if len(settings) + len(alone) == 1 and (alone or number_of_one):
         return [*alone, number_of_one][:1]
-    if not settings or number_alone or not all(map(meant_by, counted)):
+    machines = [w for w in alone if re.fullmatch(r"\d+x\d+", w)]
+    if not (settings or machines) or number_alone or not all(map(meant_by, counted)):
         return [words]
-    return [f"{name}={value}" for name, value in (*settings.items(), *((w, w) for w in alone))]
+    named = (*settings.items(), *((w, w) for w in alone if w not in machines))
+    return [*machines, *(f"{name}={value}" for name, value in named)]
 
 
 def _name_in(phrase: str) -> list[str]:

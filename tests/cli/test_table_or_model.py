@@ -355,6 +355,11 @@ PHRASES = (
     ("barrier,threads,s\nNew Barrier,2,3\nOld Barrier,2,1\nNew Barrier,4,8\n", ("8 threads", "new barrier"), "New"),
     ("gpu,gpus,s\nRTX 3090 Ti,1,4\nRTX 3090 Ti,2,2.1\nA100 PCIe,1,3\n", ("4 gpus rtx 3090 ti",), "gpu=RTX 3090 Ti"),
     ("nodes,Ranks/Node,s\n1,4,9\n1,8,6\n2,4,5\n2,8,3.2\n", ("4 nodes", "Ranks/Node=8"), "at nodes=4"),
+    (
+        "solver,ranks,grid,s\ncg,1,8,4\ncg,2,8,2.1\nmg,1,16,9\nmg,2,16,5\n",
+        ("4 MPI ranks with grid size 16",),
+        "grid=16",
+    ),
     ("Threads,s\nserial,8.4\n1 thread,8.6\n2 threads,4.4\n", ("4 threads",), "threads=4"),
     ("| 1 RTX 3090 | 2 RTX 3090 |\n|-|-|\n| 842 img/s | 1640 img/s |\n", ("4 RTX 3090",), "devices=4"),
 )

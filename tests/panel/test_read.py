@@ -166,6 +166,7 @@ def test_repeats_that_are_far_apart_are_said() -> None:
         ("llama 7b with 64 gpus and batch per gpu 16", ["gpus=64", "batch per gpu=16", "llama=llama", "7b=7b"]),
         ("128 gpus batch_per_gpu=16 llama-7b", ["gpus=128", "batch_per_gpu=16", "llama-7b=llama-7b"]),
         ("RTX 3090 x 4", ["RTX 3090 x 4"]),
+        ("ddp, 16 nodes of 8 gpus each?", ["16x8", "ddp=ddp"]),
     ],
 )
 def test_words_of_a_question(words: str, settings: list[str]) -> None:
