@@ -225,7 +225,8 @@ def _joined(legend: Legend, at: Mapping[str, str]) -> Mapping[str, str]:
         several |= end > start + 1 or (not is_count and name != "" and name not in at)
         if not name and is_count:
             # What the question counts, or another word before what is counted.
-            word, behind = "".join(words[start : start + 1]), header_of_words(start + 1, start + 2)
+            word = "".join(words[start : start + 1])
+            behind = "" if is_number(word) else header_of_words(start + 1, start + 2)
             if at.get(word) == value:
                 name, end = word, start + 1
             else:
