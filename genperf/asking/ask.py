@@ -271,10 +271,10 @@ def facts_of(
 
     def limit() -> Limit:
         """Return what limits the configuration; computation of a larger share than the efficiency was slowed down."""
-        limit, efficiency = limit_of(result, query.columns, interval, forecast), growth.target.efficiency
-        if not limit.parts or limit.parts[0].label != COMPUTATION or efficiency is None:
-            return limit
-        return replace(limit, slowed=limit.parts[0].share.lower > efficiency.upper)
+        limiting, efficiency = limit_of(result, query.columns, interval, forecast), growth.target.efficiency
+        if not limiting.parts or limiting.parts[0].label != COMPUTATION or efficiency is None:
+            return limiting
+        return replace(limiting, slowed=limiting.parts[0].share.lower > efficiency.upper)
 
     def published() -> Published:
         """Return how the series and its use of the devices compare with published ones."""

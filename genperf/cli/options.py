@@ -96,10 +96,8 @@ def with_scale(texts: Sequence[str], words: bool = False) -> list[str]:
     """
     settings: list[str] = []
     # `64 nodes, tp=8`, `gpus=64 model=7b`
-    are_several = [text[:1].isdigit() or (words and re.match(r"[\w-]+=\S+,?\s[\w-]+=", text)) for text in texts]
-    pieces = [
-        re.split(r",?\s(?=[\w-]+=)", t) if several else [t] for t, several in zip(texts, are_several, strict=True)
-    ]
+    several = re.compile(r"\d|[\w-]+=\S+,?\s[\w-]+=" if words else r"\d")
+    pieces = [re.split(r",?\s(?=[\w-]+=)", text) if several.match(text) else [text] for text in texts]
     for text in itertools.chain.from_iterable(pieces):
         if "=" in text or not (words or text[:1].isdigit()):
             settings.append(text)

@@ -186,18 +186,22 @@ def _share_batch(legend: Legend, settings: _Cells, global_batch: str) -> None:
 _OF_HEADERS = frozenset({"num", "number", "of", "per"})
 #: Words of one name in a question, at most.
 MOST_WORDS = 5
+#: Words that only ask, and those of what is asked, which name nothing beside them.
+_ASKING, _SUBJECTS = (re.compile(f"(?i){any_of(f'headers.{of}')}") for of in ("asking", "question"))
 
 
 def _joined(legend: Legend, at: Mapping[str, str]) -> Mapping[str, str]:
     """Return a question in which words that spell a header beside a number, or a cell, are one setting.
 
     `8 GPU cards` and `GPU cards 8` are `GPU cards=8` of such a column, `8 MPI ranks` are ranks, and `rtx 3090 ti` is
-    its cell. Where another word means nothing the question stays as it is.
+    its cell. Words that only ask are left out; where another one means nothing the question stays as it is.
     """
     settings, words, place, several = dict[str, str](), list[str](), 0, False
+    prose = _prose_in(legend, [word for name, text in at.items() if name in (SCALE, text) for word in text.split()])
+    at = {name: text for name, text in at.items() if name != text or text not in prose}
     for name, text in at.items():
         if name in (SCALE, text):
-            words += JOINING.sub(" ", text).split()
+            words += [word for word in JOINING.sub(" ", text).split() if word not in prose]
         elif is_number(text):
             words += [text, name]
         else:
@@ -238,6 +242,13 @@ def _joined(legend: Legend, at: Mapping[str, str]) -> Mapping[str, str]:
         several |= name == value and name not in at and len(words) > 1
         settings[name], place = value, end
     return settings if several else at
+
+
+def _prose_in(legend: Legend, words: Collection[str]) -> set[str]:
+    """Return the words that only ask, `how fast is`, and what they ask about, without those that a cell has."""
+    asking = {word for word in words if _ASKING.fullmatch(word) and not _cell_with(legend, word)[0]}
+    about = {word for word in words if _SUBJECTS.fullmatch(word) and not _cell_with(legend, word)[0]}
+    return asking | about if asking else set()
 
 
 def _spelled_as(phrase: str, texts: Collection[str]) -> str:

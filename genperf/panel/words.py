@@ -42,7 +42,6 @@ _SETTING = re.compile(
     r"|(\d[\d,.]*[km]?)[ -]?([a-z]{2,}[\w-]*)(?:'s)?(?!\S)|(\S+)"
 )
 _NODES_OF = re.compile(r"(?i)(\d+) ?nodes? (?:of|with|[x×*]) ?(\d+)(?: ?[a-z]+)?(?: each)?(?![^\s,;?])")
-_ASKING, _QUESTION = (re.compile(rf"(?i)(?<!\S){any_of(f'headers.{of}')}(?!\S)") for of in ("asking", "question"))
 #: Options that are written among the words of a question.
 _OPTIONS = {
     "--tokens": re.compile(r"(?i)(?<!\S)\d[\d.]* ?(?-i:[MBT])(?= tokens)"),
@@ -111,38 +110,33 @@ def number_with_noun(text: str) -> dict[str, str]:
 def settings_of_words(words: str) -> list[str]:
     """Return what a question in words asks for, as `name=value`: `fsdp, 64 gpus with batch 32`.
 
-    Words stay whole, as the name of a run or a machine does, where a number stands alone or beside what is no factor.
-    Words that ask, `how fast is it with`, are dropped; what is an option, `$2/h`, is refused with its name.
+    Words stay whole, as the name of a run or a machine does, where a number stands alone or beside what is no factor,
+    or two numbers have one name. What is an option, `$2/h`, is refused with its name.
 
     Examples
     --------
-    >>> settings_of_words("how fast is fsdp on 64 gpus, batch 32?"), settings_of_words("8 nodes of 8 gpus")
+    >>> settings_of_words("fsdp on 64 gpus, batch 32?"), settings_of_words("8 nodes of 8 gpus")
     (['gpus=64', 'batch=32', 'fsdp=fsdp'], ['8x8'])
     """
     text = _NODES_OF.sub(r"\1x\2", words).strip()
     if option := next((f"{option} {m[0]}" for option, form in _OPTIONS.items() if (m := form.search(text))), ""):
         name, _, what = option.partition(" ")
         raise GenperfError(f"'{what}' is no setting of a run", hint=f"{name} '{what}'")
-    settings, alone, segments = dict[str, str](), list[str](), JOINING.split(text)
-    number_of_one = ""
-    for segment in segments:
-        # `how many tokens per second` beside a machine asks for nothing that names a column.
-        asks = len(segments) > 1 and _ASKING.search(segment) is not None
-        for match in _SETTING.finditer(_ASKING.sub(" ", segment)):
-            name, value, phrase, number, count, noun, word = match.groups()
+    settings, alone, stripped = list[tuple[str, str]](), list[str](), JOINING.sub(" ", text).strip()
+    for segment in JOINING.split(text):
+        for name, value, phrase, number, count, noun, word in _SETTING.findall(segment):
             *before, phrase = _name_in(phrase) if phrase else [phrase]
-            alone += [w for w in (*before, word) if w and not (asks and _QUESTION.fullmatch(w))]
-            settings |= {name or phrase or noun: value or number or count} if not word else {}
-            number_of_one = match[0] if noun else number_of_one
+            alone += filter(None, (*before, word))
+            settings += [(name or phrase or noun, value or number or count)] if not word else []
+    if len(settings) + len(alone) == 1 and (alone or stripped[:1].isdigit()):
+        return [stripped]
     # `70b` is the size of a network, and `16x8` a machine.
     number_alone = any(re.match(r"\d(?![\d.]*[bm]$|\d*x\d+$)", w, re.IGNORECASE) for w in alone)
-    counted = [name for name in settings if f"{name}=" not in text]
-    if len(settings) + len(alone) == 1 and (alone or number_of_one):
-        return [*alone, number_of_one][:1]
-    machines = [w for w in alone if re.fullmatch(r"\d+x\d+", w)]
-    if not (settings or machines) or number_alone or not all(map(meant_by, counted)):
+    machines, names = [w for w in alone if re.fullmatch(r"\d+x\d+", w)], [name for name, _ in settings]
+    is_clear = len({*names}) == len(names) and all(f"{name}=" in text or meant_by(name) for name in names)
+    if not (settings or machines) or number_alone or not is_clear:
         return [words]
-    named = (*settings.items(), *((w, w) for w in alone if w not in machines))
+    named = (*settings, *((w, w) for w in alone if w not in machines))
     return [*machines, *(f"{name}={value}" for name, value in named)]
 
 

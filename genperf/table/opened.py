@@ -715,7 +715,10 @@ def _with_duration(source: Source) -> Source:
     are_times = all(map(_TIME_OF_DAY.fullmatch, itertools.chain(*texts.values())))
     if len(by_kind) != 2 or not are_times or any(header_of(name).kind in ("time", "rate") for name in source.cells):
         return source
-    start, end = (np.array([text[:19] for text in texts[by_kind[k]]], "datetime64[s]") for k in (True, False))
+    try:
+        start, end = (np.array([text[:19] for text in texts[by_kind[k]]], "datetime64[s]") for k in (True, False))
+    except ValueError:  # no day of a calendar
+        return source
     report = step(f"'duration' is '{by_kind[False]}' less '{by_kind[True]}', in seconds")
     seconds = (end - start) / np.timedelta64(1, "s")
     return replace(source, cells={**source.cells, "duration": seconds}, steps=(*source.steps, report))

@@ -160,8 +160,8 @@ def test_repeats_that_are_far_apart_are_said() -> None:
 @pytest.mark.parametrize(
     ("words", "settings"),
     [
-        ("what about 256 gpus?", ["256 gpus"]),
-        ("how many tokens per second with 64 gpus", ["64 gpus"]),
+        ("at 256 gpus?", ["256 gpus"]),
+        ("64 gpus 128 gpus", ["64 gpus 128 gpus"]),
         ("7B, 256 GPUs, batch size 32", ["GPUs=256", "batch size=32", "7B=7B"]),
         ("llama 7b with 64 gpus and batch per gpu 16", ["gpus=64", "batch per gpu=16", "llama=llama", "7b=7b"]),
         ("128 gpus batch_per_gpu=16 llama-7b", ["gpus=128", "batch_per_gpu=16", "llama-7b=llama-7b"]),
