@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from io import StringIO
 from textwrap import wrap
@@ -312,8 +312,8 @@ def _following(facts: Facts, likeliest: Value, want: str) -> tuple[str, str, Int
     return "efficiency", "", efficiency if is_relative(want) and "eff" in plain else None
 
 
-#: How many a number counts, in a word.
-_MULTIPLE = re.compile(r" ([mbt])r?illion")
+#: A value with `M` for `million`, for which a line has no room.
+in_a_line = partial(re.compile(r" ([mbt])r?illion").sub, lambda multiple: f" {multiple[1].upper()}")
 
 
 class Row(NamedTuple):
@@ -395,8 +395,7 @@ def heads_of(facts: Facts | None, coverage: float | None) -> tuple[str, str]:
 
 def _row(row: Row) -> Text:
     """Return a row as a line: its name, the value in bold, the interval, and the value beside."""
-    # A line has no room for `million`.
-    value, interval, beside = (_MULTIPLE.sub(lambda m: f" {m[1].upper()}", t) for t in row[1:])
+    value, interval, beside = map(in_a_line, row[1:])
     # A column of a nested object is called by its whole path: its end says what it is.
     name, room = bare(row.name), COLUMNS[0] + COLUMNS[1] - len(value) - 1
     name = (name if len(name) <= room else f"{name[: room - 1]}…").ljust(COLUMNS[0])

@@ -3,7 +3,7 @@
 import difflib
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from itertools import product
@@ -43,13 +43,14 @@ from genperf.panel.evidence import MONEY, TableColumn, is_size
 from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import paid_by_runs
-from genperf.panel.question import SCALE, Requested, in_columns, in_factors
+from genperf.panel.question import SCALE, SEVERAL, Requested, in_columns, in_factors
 from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, MOST_EFFICIENT, Reading
 from genperf.prediction import Schema, stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, is_model
 from genperf.search.problem import models_of, most_measured_group
+from genperf.search.space import read_grid
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
@@ -58,6 +59,9 @@ from genperf.vocabulary.names import LEVELS, canonical_of, counts_devices, is_ef
 from genperf.words.growth import plan_in_short
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import BLIND, trust_text
+
+#: Models with the table of each, by quantity, series, roles and the number of their source, which stands beside.
+Fits = dict[tuple[str, tuple[str, ...], str, int], tuple[FitResult, Table, Source]]
 
 #: The kinds of notes that an answer repeats, of the table and of the fit.
 TABLE_NOTES = (
@@ -73,6 +77,8 @@ TABLE_NOTES = (
 FIT_NOTES = ("hint", "hint_contradicted", "outlier", "mixture")
 
 # Which series of a table answer a question, and how many answers there are.
+#: Configurations of one question at most: each takes two lines.
+MOST_CONFIGURATIONS = 12
 #: Levels that a message lists, and other series whose answers are shown.
 SERIES_MAX_LEVELS = 6
 #: Rows times quantities of a table of several factors that are fitted: a hundred take two seconds.
@@ -164,25 +170,48 @@ def ask(
     run_in_words = row_in([str(table)]) if is_path and not is_file else {}
     requested = {**(at or {}), **({} if run_in_words else configuration)}
     lists = {n: list(values) for n, values in requested.items() if isinstance(values, (list, tuple, range, np.ndarray))}
-    configurations = [
+    places = [
         {name: label(value) for name, value in {**requested, **dict(zip(lists, values, strict=True))}.items()}
         for values in product(*lists.values())
     ]
     answers: list[Answer] | list[OneRun]
     if isinstance(table, FitResult | GroupedResult) or is_model_file(table):
         fitted = table if isinstance(table, GroupedResult) else model_of(table)
-        answers = [ask_fitted(fitted, place, question) for place in configurations]
+        answers = [ask_fitted(fitted, place, question) for place in places]
         return answers if lists else answers[0]
     row: Any = {**configuration, **run_in_words}
     if not run_in_words:
         cells = open_files([str(table)]) if is_path else open_source(table)
         row = row_of_run(cells, question.training.peak)
     if isinstance(row, dict):
-        answers = [about(row, place, question) for place in configurations]
+        answers = [about(row, place, question) for place in places]
     else:
         opened = recognised(cells, {**(roles or {}), "work": work}, tokens=tokens is not None)
-        answers = [ask_recognised(opened, place, want, question) for place in configurations]
+        fits: Fits = {}
+        answers = [ask_recognised(opened, place, want, question, fits=fits) for place in places]
     return answers if lists else answers[0]
+
+
+def configurations(at: Mapping[str, str], levels_of: Callable[[str], Collection[str]]) -> list[dict[str, str]]:
+    """Return the configurations of a question: `gpus=64,256`, `gpus=8:64:*2` and `strategy=DDP,FSDP` are several.
+
+    `levels_of` returns the cells of a column by its name in the question.
+    """
+    lists = [_values(name, text, levels_of) if "," in text or ":" in text else [text] for name, text in at.items()]
+    places = [dict(zip(at, values, strict=True)) for values in product(*lists)]
+    if len(places) > MOST_CONFIGURATIONS:
+        what = f"ask answers for at most {MOST_CONFIGURATIONS} configurations, and these are {len(places)}"
+        raise GenperfError(what, hint="a range of doublings, as gpus=8:1024:*2; predict and optimize take more")
+    return places
+
+
+def _values(name: str, text: str, levels_of: Callable[[str], Collection[str]]) -> list[str]:
+    """Return the values of a text: numbers of a list or of a range, levels of a list, else the text itself."""
+    values = [value.strip() for value in text.split(",")]
+    if SEVERAL.fullmatch(text):
+        return [label(value) for value in read_grid({name: text})[name].tolist()] if ":" in text else values
+    levels = {*levels_of(name)}
+    return values if text not in levels and levels.issuperset(values) else [text]
 
 
 def is_model_file(source: object) -> bool:
@@ -284,16 +313,24 @@ def _of_column(value: Value, at: Mapping[str, Any], factor: float) -> Value:
 
 
 def ask_recognised(
-    opened: Recognised, at: Mapping[str, str], want: str | None = None, question: Question | None = None, seed: int = 0
+    opened: Recognised,
+    at: Mapping[str, str],
+    want: str | None = None,
+    question: Question | None = None,
+    seed: int = 0,
+    fits: Fits | None = None,
 ) -> Answer:
-    """Answer one configuration from a table whose columns are recognised, with roles that were given."""
+    """Answer one configuration from a table whose columns are recognised, with roles that were given.
+
+    `fits` are the models of other configurations of one question, to which those of this one are added.
+    """
     opened = opened.for_question(at, want)
     wanted, notes_of_question = opened.want, opened.notes
     try:
         reading = only_run(opened)
     except TableError:
         # No column has that name: it may follow from what was measured.
-        answer = ask_recognised(replace(opened, want=None), at, None, question, seed) if want else None
+        answer = ask_recognised(replace(opened, want=None), at, None, question, seed, fits) if want else None
         value = None if answer is None else wanted_of(answer, str(wanted))
         if answer is None or value is None:
             raise
@@ -314,7 +351,8 @@ def ask_recognised(
         question = replace(question, price=paid_by_runs(opened.legend, series.levels, question.per))
         column, price = opened.legend.price_column, question.price
         notes += [] if price is None else [f"the price is {price.text} by '{column}'; --price sets it"]
-    answer = _SeriesAnswers(opened, reading, series, question, seed).answered(resolved)
+    fits = {} if fits is None else fits
+    answer = _SeriesAnswers(opened, reading, series, question, seed, fits=fits).answered(resolved)
     if header_of(wanted or "").kind == "time" and reading.columns[reading.quantities[0]].kind == "rate":
         # The time of a step is wanted, and a rate was measured.
         answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
@@ -462,6 +500,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     seed: int
     #: What the series of a table share by quantity: the table as it is read, and what prepares `auto` for it once.
     tables: dict[str, tuple[Table, Callable[[], Model]]] = field(default_factory=dict)
+    #: The models of the question's other configurations as well.
+    fits: Fits = field(default_factory=dict)
 
     def answered(self, at: dict[str, str]) -> Answer:
         """Return the answers at a configuration, of the wanted quantity or of all, the likeliest first.
@@ -695,6 +735,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def fitted(self, name: str) -> tuple[FitResult, Table]:
         """Fit the model that answers for one quantity, with the table that it was fitted to."""
         key, source, roles = tuple(self.series.levels.values()), self.opened.source, self.opened.roles(name)
+        place = name, key, repr(roles), id(source)
+        if place in self.fits:
+            result, table, _ = self.fits[place]
+            return result.blind_by(self.opened.notes), table
         if key and name not in (*self.reading.quantities[:1], *self.reading.ranked[:MOST_INFORMED]):
             # What the other series show of the nodes and the network takes longer.
             key, source, roles = (), source.take(np.flatnonzero(self.series.rows)), replace(roles, group=())
@@ -707,7 +751,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if key and key not in dict(table.groups()):
             raise TableError(f"no run of {', '.join(key)} ended with a value", where=table.source)
         model = prepared() if key else None
-        return fit_group(table, key, self.seed, self.question.hints, model).blind_by(self.opened.notes), table
+        result = fit_group(table, key, self.seed, self.question.hints, model)
+        # The source is kept, so that no other one has its number.
+        self.fits[place] = result, table, self.opened.source
+        return result.blind_by(self.opened.notes), table
 
     def _question_of(self, model: FitResult, at: Mapping[str, str]) -> tuple[FitResult, dict[str, Any]]:
         """Return a model, blind to what it has no factor for, and the question as values of its factors."""

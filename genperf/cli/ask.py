@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,14 +84,17 @@ def ask(
     It may be runs themselves, as count:throughput: `genperf ask 1:410 2:792 4:1530 --at 64`; or one run in words, whose
     utilisation is answered: `genperf ask 8xh100 7B 76800tok/s bf16 seq=2048`; of several each is in quotes.
     Words behind a table are its configuration: `genperf ask runs.csv 64 GPUs` asks as `--at "64 GPUs"` does.
+    Several values, `--at gpus=64,256` or `--at gpus=8:1024:*2`, are answered beside each other.
     A role that is given as an option is not guessed. Without --at: a plan's count, or twice the largest.
     """
     from genperf.asking.one_run import about, row_in, row_of_run
-    from genperf.asking.tables import ask_fitted, ask_recognised, is_model_file
-    from genperf.cli.options import names_of, recognised_table
+    from genperf.asking.tables import Fits, ask_fitted, ask_recognised, configurations, is_model_file
+    from genperf.cli.options import names_of, pairs, recognised_table, single, with_scale
+    from genperf.panel.question import column_named
     from genperf.panel.words import source_of_words
     from genperf.result import load_model
     from genperf.table.cells import Source
+    from genperf.table.clean import labels
 
     if len(table) > 1:
         table, at = _table_and_configuration(table, at)
@@ -99,7 +102,8 @@ def ask(
     topics = dict.fromkeys(key for keys in wanted_topics for key in keys)
     if len(table) == 1 and is_model_file(table[0]):
         fitted = load_model(table[0])
-        _show(ask_fitted(fitted, _configuration(at, names_of(fitted)), question), out, full, topics)
+        at_once = configurations(pairs(with_scale(at, words=True), "--at", names_of(fitted)), lambda name: ())
+        _show([ask_fitted(fitted, place, question) for place in at_once], at_once, out, full, topics)
         return
     # Runs in words are a table, one run in words is a row by name, and {} is neither. A file of that name
     # is asked about, even if it is called `8xh100`.
@@ -110,43 +114,58 @@ def ask(
     if isinstance(run, GenperfError):
         out.note(f"note: {run}")
     elif run is not None:
-        one_run = about(run, _configuration(at, ()), question)
+        one_run = about(run, single(pairs(with_scale(at, words=True), "--at")), question)
         if not out.written(one_run):
             tell_all(one_run.content)
         return
     opened = recognised_table(what, roles)
-    wanted = _configuration(at, opened.source.columns)
+    columns = opened.source.columns
+    wanted = pairs(with_scale(at, words=True), "--at", columns)
+    at_once = configurations(wanted, lambda name: labels(columns[column_named(name, columns) or name]))
+    fits: Fits = {}
     with progress(out.quiet):
-        answer = ask_recognised(opened, wanted, want, question, seed)
-    _show(answer, out, full, topics)
+        answers = [ask_recognised(opened, place, want, question, seed, fits) for place in at_once]
+    _show(answers, at_once, out, full, topics)
 
 
 #: The sentences that answer `--why`, `--normal` and `--cost`.
 WHY, NORMAL, COST = ("limit", "causes", "exchange"), ("normal", "exchange"), ("plan", "training", "pays", "best")
 
 
-def _show(answer: Answer, out: Output, full: bool, topics: Collection[str]) -> None:
-    """Print an answer as JSON, as some of its sentences, as all of them, or as a card."""
+def _show(
+    answers: Sequence[Answer], at: Sequence[Mapping[str, str]], out: Output, full: bool, topics: Collection[str]
+) -> None:
+    """Print answers as JSON, as some of their sentences, as all of them, or as a card."""
     from genperf.asking.answer import card
-    from genperf.words.numbers import taken_text
+    from genperf.words.numbers import join_values, taken_text
 
-    if out.written(answer):
+    if out.written(answers[0] if len(answers) == 1 else [answer.to_dict() for answer in answers]):
         return
-    if topics:
-        texts = [answer.sentences[key] for key in topics if key in answer.sentences]
-        tell_all(texts or ["nothing of it is known: --full shows what is"])
-        return
-    if full:
-        if not out.quiet:
-            tell_all([line for line in (answer.read_as, *answer.notes) if line])
-            if answer.taken:
-                tell(taken_text({name: [value] for name, value in answer.taken.items()}))
-        tell(str(answer))
-        return
+    # What tells the configurations apart.
+    varied = [name for name in at[0] if len({place[name] for place in at}) > 1]
     # A pipe has 80 columns, and not every terminal the letters of a picture.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
     letters = (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16")
-    out.styled(card(answer, width, letters, footer=not out.quiet))
+    if not (topics or full):
+        if len(answers) == 1:
+            out.styled(card(answers[0], width, letters, footer=not out.quiet))
+            return
+        from genperf.asking.several import beside
+
+        out.styled(beside(answers, varied, width))
+        return
+    if full and not out.quiet:
+        tell_all([line for line in (answers[0].read_as, *answers[0].notes) if line])
+    for answer, place in zip(answers, at, strict=True):
+        if varied:
+            tell(f"At {join_values({name: place[name] for name in varied})}:")
+        if topics:
+            texts = [answer.sentences[key] for key in topics if key in answer.sentences]
+            tell_all(texts or ["nothing of it is known: --full shows what is"])
+            continue
+        if answer.taken and not out.quiet:
+            tell(taken_text({name: [value] for name, value in answer.taken.items()}))
+        tell(str(answer))
 
 
 def _table_and_configuration(table: tuple[str, ...], at: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -172,10 +191,3 @@ def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
         hint = "files of one TABLE, or runs as count:throughput: 1:410 2:792 4:1530"
         raise GenperfError(f"'{files[0]}' is not a run", hint=hint)
     return open_files(files, delimiter, lambda text: tell(text, err=True))
-
-
-def _configuration(at: tuple[str, ...], columns: Collection[str]) -> dict[str, str]:
-    """Read `--at name=value` options; a value alone is the count."""
-    from genperf.cli.options import pairs, single, with_scale
-
-    return single(pairs(with_scale(at, words=True), "--at", columns))

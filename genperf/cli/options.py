@@ -134,7 +134,7 @@ def single(at: dict[str, str]) -> dict[str, str]:
         if SEVERAL.fullmatch(text):
             command = click.get_current_context().info_name
             what = f"{command} answers for one configuration, and {name}={text} is several"
-            hint = f"one value, such as {name}={re.split('[,:]', text)[0]}; predict and optimize take several"
+            hint = f"one value, such as {name}={re.split('[,:]', text)[0]}; ask, predict and optimize take several"
             raise GenperfError(what, hint=hint)
     return at
 

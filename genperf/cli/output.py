@@ -74,7 +74,7 @@ class Output(Struct, frozen=True):
             write_whole(self.output, csv_pieces(table, self.raw))
             self.note(f"wrote {self.output}")
         if self.as_json:
-            show_json(answer if isinstance(answer, dict) else answer.to_dict())
+            show_json(answer if isinstance(answer, (dict, list)) else answer.to_dict())
         return self.as_json
 
     def draw(self, figure: Callable[[], Figure]) -> None:

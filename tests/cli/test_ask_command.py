@@ -508,6 +508,32 @@ def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(
     assert sum(pair == ("result", "asking") for pair in pairwise(walk)) <= 12
 
 
+@pytest.mark.parametrize(
+    ("at", "places"),
+    [
+        ("nodes=4,16,64", [{"nodes": "4"}, {"nodes": "16"}, {"nodes": "64"}]),
+        ("nodes=8:64:*2", [{"nodes": str(n)} for n in (8, 16, 32, 64)]),
+        ("nodes=16,strategy=DDP,FSDP", [{"nodes": "16", "strategy": s} for s in ("DDP", "FSDP")]),
+    ],
+)
+def test_several_configurations_are_answered_as_each_of_them(
+    shell: Shell, at: str, places: list[dict[str, str]]
+) -> None:
+    rows = [f"{n},{8 * n},{s},{k * 1900 * n**0.97:.1f}" for s, k in (("DDP", 1.0), ("FSDP", 0.8)) for n in (1, 2, 4)]
+    Path("runs.csv").write_text("\n".join(["nodes,gpus,strategy,images_per_s", *rows]))
+    price = ("--price", "2/h")
+    together = reply(shell, "ask", "runs.csv", "--at", at, *price)
+    alone = [reply(shell, "ask", "runs.csv", *(f"--at={n}={v}" for n, v in p.items()), *price) for p in places]
+    assert together == alone
+    lines = done(shell, "ask", "runs.csv", "--at", at, *price).splitlines()
+    marked = [line for line in lines if line.startswith(("✓", "⚠", "✗")) and "images/s" in line]
+    assert len(marked) == len(places)
+    # A value of the first answer stands in its line.
+    assert f"{alone[0]['throughput']:,.0f}"[:3] in marked[0]
+    full = done(shell, "ask", "runs.csv", "--at", at, "--full")
+    assert full.count("Expect") == len(places)
+
+
 def test_words_of_a_factor_mean_it_at_every_door(shell: Shell) -> None:
     Path("runs.csv").write_text("OpenMP Threads,Wall time (s)\n1,80.1\n2,41.0\n4,21.2\n8,11.3\n16,6.4\n")
     at = ("--at", "threads=64")

@@ -143,7 +143,7 @@ ASK_AND_COMPARE = page_of("docs/ask-and-compare.md")
 
 @pytest.fixture
 def asking(shell: Shell) -> Shell:
-    for name, text in zip(("runs.csv", "node.csv"), blocks(ASK_AND_COMPARE, "csv"), strict=True):
+    for name, text in zip(("runs.csv", "nodes.csv", "node.csv"), blocks(ASK_AND_COMPARE, "csv"), strict=True):
         Path(name).write_text(text)
     Path("data").symlink_to(ROOT / "data")
     return shell
@@ -153,12 +153,13 @@ def asking(shell: Shell) -> Shell:
     ("task", "answer"),
     [
         (0, r"Expect [\d,]+ images/s at gpus=64"),
-        (1, r"that keeps both is 8 gpus\. It takes 4\.7\d d .*1,8\d0 "),
-        (2, r"what two nodes cost rests on the hint(?s:.*)Expect [\d,]+ samples/s at gpus=64"),
+        (1, r"512 gpus +4\d(\.\d)? d +1\.3\d M +[34]\.\d\d? M tokens/s +8\d %"),
+        (2, r"that keeps both is 8 gpus\. It takes 4\.7\d d .*1,8\d0 "),
+        (3, r"what two nodes cost rests on the hint(?s:.*)Expect [\d,]+ samples/s at gpus=64"),
         # The best configuration with its days and its cost.
-        (3, r"(?s)total +cost.*\n +32 +256 .* \d[\d.]* d +[\d,]+ "),
-        (4, r"is the best of 7 with a probability of \d+ %"),
-        (5, r"gpus=4: 1\.4\d for a million images, in place of 1\.5\d"),
+        (4, r"(?s)total +cost.*\n +32 +256 .* \d[\d.]* d +[\d,]+ "),
+        (5, r"is the best of 7 with a probability of \d+ %"),
+        (6, r"gpus=4: 1\.4\d for a million images, in place of 1\.5\d"),
     ],
 )
 def test_a_task_takes_at_most_two_commands(asking: Shell, task: int, answer: str) -> None:

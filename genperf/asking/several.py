@@ -1,0 +1,92 @@
+"""Several configurations of one question: the answers beside each other, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from rich.text import Text
+
+from genperf.asking.answer import Answer, Row, in_a_line, rows_of
+from genperf.panel.machine import PLACES
+from genperf.panel.question import column_named
+from genperf.vocabulary.names import meant_by
+from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
+from genperf.words.numbers import count_text, join_values
+
+#: Columns of a configuration's name at least.
+LEAST_WIDTH = 12
+#: What there is no room for goes first: the throughput shows the time of a step as well.
+STEP = "step"
+
+
+def beside(answers: Sequence[Answer], varied: Collection[str], width: int) -> list[Text]:
+    """Return the answers as lines of at most a width, in columns."""
+    lines = [*_lines(answers, varied, width)]
+    for line in lines:
+        line.truncate(width, overflow="ellipsis")
+        line.rstrip()
+    return lines
+
+
+def _lines(answers: Sequence[Answer], varied: Collection[str], width: int) -> Iterator[Text]:
+    """Yield the answers as lines: of each its values and below them their intervals, then what their verdicts mean.
+
+    `varied` are the names whose values tell the configurations apart.
+    """
+    names = [_name_of(answer, varied) for answer in answers]
+    first_width = max(LEAST_WIDTH, max(map(len, names)) + 3)
+    heads, *values_and_ends = map("".join, zip(*_columns(answers, width - first_width), strict=True))
+    facts = answers[0].facts
+    source = answers[0].source if facts is None else facts.source
+    coverage = answers[0].coverage if facts is None else facts.expected.interval
+    intervals = "" if coverage is None else f" · below each value its {100 * coverage:g} % interval"
+    yield Text(f"{source}{intervals}", style="bold")
+    taken = {n: v for n, v in answers[0].taken.items() if all(answer.taken.get(n) == v for answer in answers)}
+    if taken:
+        yield Text(f"of {join_values(taken)}", style="dim")
+    yield Text(" " * first_width + heads, style="dim")
+    for answer, name, values, ends in zip(answers, names, values_and_ends[::2], values_and_ends[1::2], strict=True):
+        verdict = answer.answers[0].verdict
+        mark = (MARKS[verdict], f"bold {COLORS[verdict]}")
+        yield Text.assemble(mark, " ", name.ljust(first_width - 2), (values, "bold"))
+        yield Text(" " * first_width + ends)
+    # The farthest of a verdict has its reason.
+    farthest = {answer.answers[0].verdict: answer for answer in answers}
+    for verdict, answer in farthest.items():
+        mark = (f"{MARKS[verdict]} {verdict}", f"bold {COLORS[verdict]}")
+        yield Text.assemble(mark, "  ", verdict_line(answer.answers[0].reason))
+    steps = [next_line(answer.facts) for answer in answers if answer.facts is not None]
+    for step in [*dict.fromkeys(filter(None, steps))][-1:]:
+        yield Text.assemble(("→ next", "bold"), "  ", step)
+    if answers[0].reading is not None:
+        yield Text(f"all: --full · {answers[0].read_as}", style="dim")
+
+
+def _columns(answers: Sequence[Answer], room: int) -> list[tuple[str, ...]]:
+    """Return the texts of the quantities that a width has room for, those of the first answer."""
+    rows = [{row.name: row for row in rows_of(answer)} for answer in answers]
+    columns = list[tuple[str, ...]]()
+    for name in sorted(rows[0], key=lambda name: name == STEP):
+        texts = _column([row_of.get(name, Row(name, "–")) for row_of in rows])
+        if not columns or sum(len(column[0]) for column in (*columns, texts)) <= room:
+            columns.append(texts)
+    return columns
+
+
+def _column(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return the texts of a quantity, each of one width: its name, and of each configuration a value and its ends."""
+    texts = [rows[0].name, *(in_a_line(text) for row in rows for text in (row.value, row.interval))]
+    return tuple(text.rjust(max(map(len, texts)) + 2) for text in texts)
+
+
+def _name_of(answer: Answer, varied: Collection[str]) -> str:
+    """Return what tells a configuration from the others: its count, and the settings that vary."""
+    facts = answer.facts
+    at = answer.answers[0].at if facts is None else {**facts.series, **facts.at}
+    columns = [column for name in varied if (column := column_named(name, at)) is not None]
+    if facts is None:
+        return join_values({column: at[column] for column in columns})
+    count = count_text(facts.growth.target.count, facts.growth.name)
+    # The devices show which nodes are meant.
+    settings = {c: at[c] for c in columns if c != facts.growth.name and meant_by(c) not in PLACES}
+    return ", ".join(filter(None, [count, join_values(settings)]))
