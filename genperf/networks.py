@@ -8,13 +8,15 @@ from pathlib import Path
 
 from msgspec import Struct, convert
 
-from genperf.errors import GenperfError, did_you_mean
-from genperf.formula.amounts import MULTIPLES
+from genperf.errors import GenperfError, attempted, did_you_mean
+from genperf.formula.amounts import MULTIPLES, amount
 
 #: A size as names print it: 7B, 124M, 1.5b; total and active parameters, 30B-A3B; what names a mixture of experts.
 _SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)([bmt])(?:-?a(\d+(?:\.\d+)?)b)?(?![a-z0-9])")
 _EXPERTS = re.compile(r"\d+x\d+(\.\d+)?b|moe|experts?(?![a-z])|(?<![\d.])\d+e(?![a-z0-9])")
 
+#: Fewer are no network's, but its version: `7` of `v7`.
+LEAST_PARAMETERS = 1e6
 #: Words of a statement that may all be a network's name, `mistral nemo 12B`.
 MOST_OF_A_NAME = 4
 _SIZED = re.compile(f"{_SIZE.pattern}|{_EXPERTS.pattern}")
@@ -110,6 +112,18 @@ def network_named(name: str, active_known: bool = False) -> TrainedNetwork:
     parameters = _parameters(size)
     called = re.match(rf"(?i).*?{re.escape(size[1])}{size[2]}\S*", name.strip()) or [name.strip()]
     return TrainedNetwork(called[0], parameters, float(size[3]) * 1e9 if size[3] else parameters)
+
+
+def size_of_network(text: str) -> float | None:
+    """Return the parameters that a token uses, of a network by its name or its size; None where they are not known.
+
+    >>> size_of_network("llama-2-7b"), size_of_network("7000000000"), size_of_network("ours")
+    (6740000000.0, 7000000000.0, None)
+    """
+    if (number := amount(text)) is not None:
+        return number if number >= LEAST_PARAMETERS else None
+    network = attempted(network_named, text)
+    return None if isinstance(network, GenperfError) else network.active or None
 
 
 def _parameters(size: re.Match[str]) -> float:

@@ -52,7 +52,7 @@ from genperf.normal.series import among_published, series_of, trains_networks
 from genperf.panel.configurations import left_open, part_given
 from genperf.panel.machine import PLACES, SPLITS, Growth
 from genperf.panel.panel import Panel, StepWork, several_nodes
-from genperf.panel.quantities import paid_by_runs, paid_for, price_of, quantities_of, training_of
+from genperf.panel.quantities import paid_by_runs, paid_for, parameters_of, price_of, quantities_of, training_of
 from genperf.panel.read import Recognised
 from genperf.panel.reading import Reading, column_named
 from genperf.peaks import devices
@@ -201,10 +201,10 @@ def beside_published(
 
 
 def utilisation_placed(
-    result: FitResult, query: Query, quantities: Mapping[str, float], peak: float | None
+    panel: Panel, query: Query, quantities: Mapping[str, float], peak: float | None
 ) -> PublishedPlace | None:
     """Return where the utilisation at a configuration lies among published runs; None where it is not known."""
-    parameters, share = result.panel.node("parameters"), quantities.get("mfu")
+    parameters, share = parameters_of(panel), quantities.get("mfu")
     if share is None or parameters is None or not 0.0 < share <= 1.0:
         return None
     rates = ((device, precision) for device in devices().values() for precision in device.rates)
@@ -267,7 +267,8 @@ def facts_of(
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
 
     training = question.training
-    quantities = reported_of(result, query, expected, training, question.price)
+    in_group = panel.within(question.constants) if question.constants else panel
+    quantities = reported_of(result, in_group, query, expected, training, question.price)
 
     def limit() -> Limit:
         """Return what limits the configuration; computation of a larger share than the efficiency was slowed down."""
@@ -278,7 +279,7 @@ def facts_of(
 
     def published() -> Published:
         """Return how the series and its use of the devices compare with published ones."""
-        utilisation = utilisation_placed(result, query, quantities, training.peak)
+        utilisation = utilisation_placed(in_group, query, quantities, training.peak)
         return beside_published(result, curve, growth.target.count, work, question, utilisation)
 
     return Facts(

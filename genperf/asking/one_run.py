@@ -548,7 +548,7 @@ def _trained(
     # Published runs were made at such counts: their range holds what other counts cost.
     value = Interval(step, step, step) if used.mfu is None else expected.value
     seconds = Interval(value.value, value.lower * rate.value / rate.upper, value.upper * rate.value / rate.lower)
-    amounts = reported_of(fitted, query, replace(expected, value=seconds), training, price)
+    amounts = reported_of(fitted, fitted.panel, query, replace(expected, value=seconds), training, price)
     *days, unit = texts_in_unit(*(DURATIONS["d"] * end for end in Interval.named(amounts, "days").ends))
     text = f"{three_digits(training.tokens)} tokens at {devices:g} x {run.device.label or 'devices'}: "
     text += "{} {} ({} – {})".format(days[0], unit, *days[1:])

@@ -630,7 +630,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
                 raise GenperfError("a plan needs a series of at least two counts", hint="measure a second count")
             return None
         work, target, panel = self.opened.given.work or None, model.schema.target, model.panel
-        constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
+        constants = panel.within(self.series.levels).constants if self.series.levels else {}
         header = self.reading.columns[name].header
         counted = panel.counted_by_throughput or header.counted
         # Of the time of steps that was made from a rate of them, what a batch holds is counted.

@@ -19,7 +19,7 @@ from genperf.formula import Formula, Name, Text, call, evaluate, parse
 from genperf.formula.amounts import with_amounts
 from genperf.gaussian import normal_probabilities
 from genperf.normal.record import departs
-from genperf.panel.panel import StepWork
+from genperf.panel.panel import Panel, StepWork
 from genperf.panel.quantities import ONE, QUANTITIES, Quantities, paid_for, quantities_of
 from genperf.prediction import Query, read_query
 from genperf.prediction.predict import THROUGHPUT
@@ -49,13 +49,17 @@ def derived_columns(
     price: Paid | None = None,
     interval: float = 0.9,
     training: Mapping[str, float] | None = None,
+    group: Mapping[str, str] | None = None,
 ) -> dict[str, Array]:
-    """Return new columns beside a prediction, from `shows`, name → formula: NAME, `NAME_lower` and `NAME_upper`."""
+    """Return new columns beside a prediction, from `shows`, name → formula: NAME, `NAME_lower` and `NAME_upper`.
+
+    `group` has the levels of the result's group, which may name a network.
+    """
     factors = {f.name for f in result.schema.factors}
     inputs = {name for text in result.schema.derived.values() for name in parse(text).names}
     cells = {name: values for name, values in predicted.items() if name in factors | inputs}
     query = read_query(source_of_columns(cells, "predictions"), result.schema)
-    quantities = quantities_of(result.panel, training, price)
+    quantities = quantities_of(result.panel.within(group or {}), training, price)
     if price is not None and not np.all(np.asarray(evaluate(quantities.node("machines"), query.columns)) > 0.0):
         text = price.per or "workers"
         what = "what is paid for is not above zero here"
@@ -153,7 +157,7 @@ class _Paths:
 
 
 def reported_of(
-    result: FitResult, query: Query, expected: Expectation, training: Training, price: Paid | None = None
+    result: FitResult, panel: Panel, query: Query, expected: Expectation, training: Training, price: Paid | None = None
 ) -> dict[str, float]:
     """Return the quantities that answers report of one configuration and of a training, each with its ends."""
     shows = training.shows(price is not None)
@@ -161,7 +165,7 @@ def reported_of(
         raise GenperfError(only_for_times(" and ".join(shows), result.schema.target))
     if not expected.is_time or not (shows or any(row.reported == "beside" for row in QUANTITIES.values())):
         return {}
-    quantities = quantities_of(result.panel, training.given, price)
+    quantities = quantities_of(panel, training.given, price)
     names, value = [*shows, *quantities.reported("beside")], [np.array([end]) for end in expected.value.ends]
     return {n: float(values[0]) for n, values in quantities.intervals(names, query.columns, value).items()}
 

@@ -167,7 +167,7 @@ def with_derived(
         result, group = fitted.results[key], dict(zip(fitted.group, key, strict=True))
         paid = given or paid_by_runs(result.panel.legend, group, per)
         prices += [paid] if paid is not None else []
-        for name, values in derived_columns(result, block, shows, paid, interval, training).items():
+        for name, values in derived_columns(result, block, shows, paid, interval, training, group).items():
             columns.setdefault(name, np.full(count, np.nan))[rows] = values
     words = {name: predicted[name] for name in ("verdict", "reason")}
     return {**{name: v for name, v in predicted.items() if name not in words}, **columns, **words}, prices

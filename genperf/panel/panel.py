@@ -33,6 +33,7 @@ from genperf.formula import (
     values_of,
 )
 from genperf.formula.amounts import amount
+from genperf.networks import size_of_network
 from genperf.panel.legend import Legend
 from genperf.panel.machine import PARTS, SAME, Machine, rises_with
 from genperf.scaling import KINDS, LISTED, Scaling
@@ -321,6 +322,11 @@ class StepWork(Struct, frozen=True):
         return text if self.known == "assumed" else ""
 
 
+def names_a_network(column: str) -> bool:
+    """Return whether a column's name is one of the networks that were trained: `model`."""
+    return plain_name(column) in words_of("one_run.network")
+
+
 def panel_of(
     factors: tuple[Factor, ...],
     mapping: Mapping[str, str],
@@ -367,7 +373,10 @@ class Panel(Struct, frozen=True, dict=True):
 
     def within(self, group: Mapping[str, Any]) -> Panel:
         """Return the panel of one group, which has values of the group columns, as text or numbers."""
-        values = {name: amount(f"{value}") for name, value in group.items()}
+        values = {
+            name: size_of_network(f"{value}") if names_a_network(name) else amount(f"{value}")
+            for name, value in group.items()
+        }
         return replace(self, constants={name: value for name, value in values.items() if value is not None})
 
     @property

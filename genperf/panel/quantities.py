@@ -12,10 +12,11 @@ from msgspec import Struct
 from genperf.arrays import AnyArray, Array
 from genperf.errors import GenperfError, ModelError, TableError
 from genperf.facts import CURRENCY, ENDS, Paid, Training
-from genperf.formula import Call, Name, Node, Number, call, evaluate, names_in, parse, substitute
+from genperf.formula import Call, Name, Node, Number, call, evaluate, names_in, parse, quote_name, substitute
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
+from genperf.networks import size_of_network
 from genperf.panel.legend import Legend
-from genperf.panel.panel import ONE, Panel
+from genperf.panel.panel import ONE, Panel, names_a_network
 from genperf.peaks import peak_of
 from genperf.vocabulary.headers import STEP_WORDS, canonical_time, in_multiples
 from genperf.vocabulary.names import LEVELS, LOAD, canonical_of, counted_by, noun_of
@@ -55,7 +56,7 @@ LACKS: dict[str, tuple[str, str]] = {
     "machines": ("a column that counts what is paid for", "--per FORMULA, as --per 'replicas + servers'"),
     "work": ("the work of a step", "fit with --throughput, or with a column of the batch"),
     "sequence": ("the tokens of a sample", "a column such as seq_length; --let seq_length=2048 adds it to a table"),
-    "parameters": ("the parameters", "a column of them, or of the layers and the width; --map parameters=COLUMN"),
+    "parameters": ("the parameters", "a column of them, of a network of known size, or of the layers and the width"),
     "workers": ("the devices", "--map workers=COLUMN"),
     "tokens": ("the tokens of the training", "--tokens 300B"),
     "peak": ("the peak of a device", "--peak h100, or --peak 312T"),
@@ -88,7 +89,7 @@ class Quantities(Struct, frozen=True):
         formula = parse(QUANTITIES[name].formula if name in QUANTITIES else name).node
         for read, (lack, hint) in LACKS.items():
             if read in names_in(formula) and read not in self.given:
-                raise ModelError(f"'{name}' needs {lack}, and nothing of the model shows it", hint=hint)
+                raise ModelError(f"'{name}' needs {lack}, and no column of the runs shows it", hint=hint)
         return _without_ones(substitute(formula, {read: self.node(read) for read in names_in(formula)}))
 
     def reported(self, where: str) -> list[str]:
@@ -136,8 +137,29 @@ def quantities_of(
         formulas["machines"] = paid_for(panel, per, price)[1]
     formulas["price"] = None if price is None else price.per_second
     formulas |= given or {}
+    if formulas["parameters"] is None and "peak" in formulas:
+        formulas["parameters"] = parameters_of(panel)
     nodes = {name: Number(node) if isinstance(node, float) else node for name, node in formulas.items()}
     return Quantities({name: node for name, node in nodes.items() if node is not None})
+
+
+def parameters_of(panel: Panel) -> Node | None:
+    """Return the parameters that a token uses as a formula: of columns, else of the network that a column names.
+
+    The network is that of each level, of a group, or of every run; None where one of them has no known size.
+    """
+    if (node := panel.node("parameters")) is not None:
+        return node
+    if (factor := next(filter(names_a_network, (f.name for f in panel.factors)), None)) is not None:
+        levels = next(f.levels for f in panel.factors if f.name == factor)
+        sizes = {level: size_of_network(level) for level in levels}
+        terms = (f"{size}*where({quote_name(factor)} == {level!r}, 1, 0)" for level, size in sizes.items())
+        return Name(factor) if not levels else parse(" + ".join(terms)).node if all(sizes.values()) else None
+    columns = {} if panel.legend is None else panel.legend.columns
+    texts = {name: column.levels[0] for name, column in columns.items() if column.distinct == 1 and column.levels}
+    named = (size_of_network(f"{v}") for name, v in {**texts, **panel.constants}.items() if names_a_network(name))
+    size = next(named, None)
+    return None if size is None else Number(size)
 
 
 def beside(

@@ -534,6 +534,19 @@ def test_several_configurations_are_answered_as_each_of_them(
     assert full.count("Expect") == len(places)
 
 
+@pytest.mark.parametrize("names", [("llama-2-7b", "llama-2-13b"), ("6.74B", "13.02B"), ("llama-2-7b",)])
+def test_the_utilisation_is_that_of_the_network_that_a_column_names(shell: Shell, names: tuple[str, ...]) -> None:
+    rows = [f"{name},{n},4096,{32 * n},{n * 9000 / (1 + i)}" for i, name in enumerate(names) for n in (8, 16, 32)]
+    Path("runs.csv").write_text("\n".join(["model,gpus,seq_len,global_batch,tokens_per_s", *rows]))
+    question = ("--at", f"gpus=64,model={names[-1]}", "--peak", "989T")
+    answer = reply(shell, "ask", "runs.csv", *question)
+    parameters = 6.74e9 if len(names) == 1 else 13.02e9
+    expected = 6 * parameters * answer["tokens_per_s"] / 64 / 989e12
+    assert answer["mfu"] == pytest.approx(expected, rel=1e-3)
+    (row,) = reply(shell, "predict", "runs.csv", *question, "--show", "mfu")["predictions"]
+    assert row["mfu"] == pytest.approx(answer["mfu"], rel=1e-9)
+
+
 def test_words_of_a_factor_mean_it_at_every_door(shell: Shell) -> None:
     Path("runs.csv").write_text("OpenMP Threads,Wall time (s)\n1,80.1\n2,41.0\n4,21.2\n8,11.3\n16,6.4\n")
     at = ("--at", "threads=64")

@@ -46,7 +46,7 @@ def test_what_a_table_lacks_is_named(shell: Shell) -> None:
     pd.DataFrame(runs).to_csv("runs.csv", index=False)
     done(shell, "fit", "runs.csv", "--time", "s", "--extrinsic", "dp,tp,gbs", "-o", "m.json", "--quiet")
     errors = refusal(shell, "predict", "m.json", "--at", "dp=4,tp=1,gbs=32", "--tokens", "1B")
-    assert "needs the tokens of a sample, and nothing of the model shows it" in errors
+    assert "needs the tokens of a sample, and no column of the runs shows it" in errors
 
 
 @pytest.mark.parametrize("likelier", ["batch,step_ms", "global_batch,images_per_s"])
