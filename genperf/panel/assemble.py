@@ -370,8 +370,10 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[s
     named: dict[str, str] = {}
     for canonical in ("workers", *WAYS):
         column = column_of(canonical, columns.names)
-        if column is not None and column not in columns.texts and column not in columns.derived:
-            named |= {canonical: column} if mostly_numbers(columns.source.columns[column].tolist()) else {}
+        # A column without a cell is none.
+        cells = columns.source.columns.get(column or "")
+        if column is not None and cells is not None and column not in {*columns.texts, *columns.derived}:
+            named |= {canonical: column} if mostly_numbers(cells.tolist()) else {}
     ways = [named[way] for way in WAYS if way in named]
     if named.keys() >= {"workers", *WAYS[:3]} and {*ways} & {f.name for f in roles.factors}:
         columns.reject(named["workers"], _contradicted(columns, named["workers"], ways))

@@ -343,3 +343,9 @@ def test_fit_and_its_answer_name_them(model: str, tmp_path: Path, shell: Shell) 
     # As many levels as configurations: the column is left out, and the fit goes on without it.
     assert "'id' has another level in each configuration" in out + err
     assert "left out id" in out + err
+
+
+def test_a_column_of_ways_without_a_cell_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("tp,gpus,step_s\n,1,1.0\n,2,0.6\n,4,0.4\n")
+    assert [factor.name for factor in gp.read_table(path).factors] == ["gpus"]
