@@ -6,12 +6,15 @@ from collections.abc import Collection, Iterator, Sequence
 
 from rich.text import Text
 
-from genperf.asking.answer import Answer, Row, in_a_line, rows_of
+from genperf.asking.answer import MEASURED, Answer, Row, in_a_line, rows_of
+from genperf.facts import Planned
 from genperf.panel.machine import PLACES
 from genperf.panel.question import column_named
 from genperf.vocabulary.names import meant_by
 from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
+from genperf.words.growth import limits_text, plan_line
 from genperf.words.numbers import count_text, join_values
+from genperf.words.verdict import BLIND
 
 #: Columns of a configuration's name at least.
 LEAST_WIDTH = 12
@@ -50,6 +53,10 @@ def _lines(answers: Sequence[Answer], varied: Collection[str], width: int) -> It
         mark = (MARKS[verdict], f"bold {COLORS[verdict]}")
         yield Text.assemble(mark, " ", name.ljust(first_width - 2), (values, "bold"))
         yield Text(" " * first_width + ends)
+    for answer, name in zip(answers, names, strict=True):
+        if answer.facts is not None and (kept := _kept(answer.facts.plan)):
+            sign, style = (MEASURED, "") if kept.startswith("done") else (MARKS[BLIND], f"bold {COLORS[BLIND]}")
+            yield Text(f"{sign} {name}: {kept}", style=style)
     # The farthest of a verdict has its reason.
     farthest = {answer.answers[0].verdict: answer for answer in answers}
     for verdict, answer in farthest.items():
@@ -60,6 +67,17 @@ def _lines(answers: Sequence[Answer], varied: Collection[str], width: int) -> It
         yield Text.assemble(("→ next", "bold"), "  ", step)
     if answers[0].reading is not None:
         yield Text(f"all: --full · {answers[0].read_as}", style="dim")
+
+
+def _kept(planned: Planned | None) -> str:
+    """Return whether a configuration keeps the limits of a plan, surely or as expected; "" without limits."""
+    if planned is None or not planned.breaks:
+        return "" if planned is None else plan_line(planned)
+    plan, chosen = planned.plan, planned.chosen
+    is_late = plan.deadline is not None and chosen.total.value > plan.deadline
+    too_dear = plan.budget is not None and chosen.cost.value > plan.budget
+    surely = "" if is_late or too_dear else "surely "
+    return f"not {surely}done {' and '.join(limits_text(plan))}"
 
 
 def _columns(answers: Sequence[Answer], room: int) -> list[tuple[str, ...]]:

@@ -87,9 +87,9 @@ def ask(
     Several values, `--at gpus=64,256` or `--at gpus=8:1024:*2`, are answered beside each other.
     A role that is given as an option is not guessed. Without --at: a plan's count, or twice the largest.
     """
-    from genperf.asking.one_run import about, row_in, row_of_run
+    from genperf.asking.one_run import about, row_in, row_of_run, together
     from genperf.asking.tables import Fits, ask_fitted, ask_recognised, configurations, is_model_file
-    from genperf.cli.options import names_of, pairs, recognised_table, single, with_scale
+    from genperf.cli.options import names_of, pairs, recognised_table, with_scale
     from genperf.panel.question import column_named
     from genperf.panel.words import source_of_words
     from genperf.result import load_model
@@ -114,9 +114,10 @@ def ask(
     if isinstance(run, GenperfError):
         out.note(f"note: {run}")
     elif run is not None:
-        one_run = about(run, single(pairs(with_scale(at, words=True), "--at")), question)
-        if not out.written(one_run):
-            tell_all(one_run.content)
+        places = configurations(pairs(with_scale(at, words=True), "--at"), lambda name: ())
+        runs = [about(run, place, question) for place in places]
+        if not out.written(runs[0] if len(runs) == 1 else [of.to_dict() for of in runs]):
+            tell_all((together(runs) if len(runs) > 1 else runs[0]).content)
         return
     opened = recognised_table(what, roles)
     columns = opened.source.columns

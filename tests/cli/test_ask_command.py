@@ -532,6 +532,15 @@ def test_several_configurations_are_answered_as_each_of_them(
     assert f"{alone[0]['throughput']:,.0f}"[:3] in marked[0]
     full = done(shell, "ask", "runs.csv", "--at", at, "--full")
     assert full.count("Expect") == len(places)
+    # Of these counts some are late.
+    planned = done(shell, "ask", "runs.csv", "--at", "nodes=4,64", "--samples", "10M", "--deadline", "5min")
+    assert re.findall(r"(\d+) gpus: ((?:not )?done)", planned) == [("32", "not done"), ("512", "done")]
+
+
+def test_one_run_is_answered_for_several_counts(shell: Shell) -> None:
+    run = ("ask", "8xh100", "7B", "76800tok/s", "--tokens", "1T", "--at", "64,128")
+    assert [answer["training"]["devices"] for answer in reply(shell, *run)] == [64.0, 128.0]
+    assert re.findall(r"training.* at (\d+) x", done(shell, *run)) == ["64", "128"]
 
 
 @pytest.mark.parametrize("names", [("llama-2-7b", "llama-2-13b"), ("6.74B", "13.02B"), ("llama-2-7b",)])
