@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Index, Integers, Objects
 from genperf.errors import Note, counted
 from genperf.table.clean import MISSING, Rejection, is_missing, is_number, label, number_in, seconds_of, text_numbers
-from genperf.vocabulary import section, words_of
+from genperf.vocabulary import late, section, words_of
 from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, canonical_time, header_of, is_other_word, unit_of
 from genperf.vocabulary.names import LEVELS, meant_by, words_in
 
@@ -38,7 +38,7 @@ Cells: TypeAlias = Union[AnyArray, "pd.Series[Any]"]
 #: of experiments/results/settings.md alike.
 MOST_NAMES = 2000
 #: What is written in quotes: other delimiters too, blanks around it, and what would be a comment.
-_QUOTED = re.compile(r'[,;|\t"\r\n]|^\s|\s\Z|^#')
+_QUOTED = late(r'[,;|\t"\r\n]|^\s|\s\Z|^#')
 #: Rows whose text is made at once: a few MB.
 _BLOCK = 10_000
 
@@ -310,7 +310,7 @@ _NUMBER = (
 )
 _UNIT = r"(?![eE][+-]?\d)[^\W\d_²³¹][^\W\d_.µμ]*\.?(?:\s?[/·]\s?(?:[^\W\d_]+|\([^()]*\)))*|/\s?[^\W\d_]+|[%‰$€£×]|[µμ]s"
 #: A number, what it varies by, its unit, a second value in brackets, a footnote.
-_CELL = re.compile(
+_CELL = late(
     rf"(?:\*\*)?(?P<about>[~≈=↑↓]|(?:ca|approx|about)\b\.?)?\s*(?P<before>[$€£])?\s*(?P<number>{_NUMBER})\s*(?P<first>{_UNIT})?"
     rf"(?P<spread>\s*\(?\s*(?:±|\+/[-−]|\+[-−])\s*{_NUMBER}\s*(?:{_UNIT})?\s*\)?)?"
     rf"\s*(?P<unit>{_UNIT})?(?P<second>\s*[(\[{{](?!\^)[^()\[\]{{}}]*[)\]}}])?(?P<note>\s*(?:\[\^?\w+\]|[*†‡¹²³]+|(?<=\s)#\s.*))?"
@@ -325,23 +325,23 @@ _EXTRAS = {
     "~": "sign before the number removed from",
 }
 #: What parts thousands.
-SEPARATOR = re.compile(f"[, {_BLANKS}]")
-_SERIES = re.compile(r"[\[(][\d.eE+\-\s,;]+[\])]")
+SEPARATOR = late(f"[, {_BLANKS}]")
+_SERIES = late(r"[\[(][\d.eE+\-\s,;]+[\])]")
 #: `12.8–13.7`
-_RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*[–—]\s*(\d+(?:\.\d+)?)")
+_RANGE = late(r"(\d+(?:\.\d+)?)\s*[–—]\s*(\d+(?:\.\d+)?)")
 #: `62.65*2`, what one of several gave and how many, and `10.35+0.78`, what parts add up to.
-_PRODUCT = re.compile(r"(\d+\.\d+)\s?(?:(\+)|[*×])\s?(\d+(?:\.\d+)?)")
-_LIST = re.compile(r"\[?\s*[0-9]{1,3}(?:\s*[,;]\s*[0-9]{1,3})*\s*\]?")
+_PRODUCT = late(r"(\d+\.\d+)\s?(?:(\+)|[*×])\s?(\d+(?:\.\d+)?)")
+_LIST = late(r"\[?\s*[0-9]{1,3}(?:\s*[,;]\s*[0-9]{1,3})*\s*\]?")
 #: `hh:mm` and `min:sec` in a header, and such a cell.
-_TWO_PARTS = re.compile(r"(?<![\w:])(?:(h{1,2}|hours?)|m{1,2}|min):(?:m{1,2}|min|s{1,2}|sec)(?![\w:])")
+_TWO_PARTS = late(r"(?<![\w:])(?:(h{1,2}|hours?)|m{1,2}|min):(?:m{1,2}|min|s{1,2}|sec)(?![\w:])")
 #: Words of a time that goes by, and is none of the day; without them `4:25` is not read.
 _GOES_BY = {*words_of("headers.whole"), *words_of("headers.plain")} - {"time", "seconds"}
-_OF_TWO_PARTS = re.compile(r"\d+:[0-5]\d(?:\.\d+)?")
-_GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
+_OF_TWO_PARTS = late(r"\d+:[0-5]\d(?:\.\d+)?")
+_GROUPS = late(r"[+\-−]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 #: `24,706 ± 296`: what stands before a comma that may part thousands, and a scatter without one.
-_SCATTERED = re.compile(r"([1-9][0-9]{0,2}),[0-9]{3}(?![0-9,])[^±\d]{0,20}(?:±|\+/[-−])\s*([0-9]+)(?![0-9.,])")
+_SCATTERED = late(r"([1-9][0-9]{0,2}),[0-9]{3}(?![0-9,])[^±\d]{0,20}(?:±|\+/[-−])\s*([0-9]+)(?![0-9.,])")
 #: Points part thousands, and a comma decimals: `1.904,5`.
-EUROPEAN_GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]*)?")
+EUROPEAN_GROUPS = late(r"[+\-−]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]*)?")
 
 
 class Parts(Struct, frozen=True):

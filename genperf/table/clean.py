@@ -9,29 +9,27 @@ import numpy as np
 from msgspec import Struct
 
 from genperf.arrays import Array, Mask, Objects
-from genperf.vocabulary import words_of
+from genperf.vocabulary import late, words_of
 
 MISSING = frozenset(words_of("cells.missing"))
 #: Blanks that stand between thousands; a spreadsheet writes those that do not break a line.
 _GAP = " \u00a0\u2009\u202f"
 #: `hh:mm:ss`, perhaps behind days; `mm:ss.s`, whose decimals show that it is no hour.
-_CLOCK = re.compile(
+_CLOCK = late(
     r"(?:(?:(\d+)(?:-|\s*days?,?\s+))?(\d+):(?=[0-5]\d:)|(?=\d+:\d\d\.\d))(\d+):([0-5]\d(?:\.\d+)?|\d\.\d+)", re.ASCII
 )
 #: Numbers with units of time, the larger ones first: `8h20m`, `1 d 2 h`.
 _PARTS = {"d(?:ays?)?": 86400.0, "h(?:rs?|ours?)?": 3600.0, "m(?:in(?:ute)?s?)?": 60.0, "s(?:ec(?:ond)?s?)?": 1.0}
 _BETWEEN_PARTS = r"[\s,]*(?:and\s+)?"
-_SEVERAL_UNITS = re.compile(
-    _BETWEEN_PARTS.join(rf"(?:(\d+(?:\.\d+)?)\s*{unit}(?![^\W\d_]))?" for unit in _PARTS), re.ASCII
-)
+_SEVERAL_UNITS = late(_BETWEEN_PARTS.join(rf"(?:(\d+(?:\.\d+)?)\s*{unit}(?![^\W\d_]))?" for unit in _PARTS), re.ASCII)
 #: A duration in several units, the longest first: `6 hrs and 12 minutes`.
 DURATION = "|".join(
     rf"\d+\s?{unit}(?:{_BETWEEN_PARTS}\d+(?:\.\d+)?\s?(?:{'|'.join([*_PARTS][place:])}))+(?![^\W\d_])"
     for place, unit in enumerate([*_PARTS][:-1], 1)
 )
 #: `PT8H20M`, `P1DT2H`, without their letters in front; and `8:20 h`, `8h 20`.
-_ISO = re.compile(r"^p(\d+d)?t(?=\d)")
-_HOURS = re.compile(r"^(\d+)(?::(?=\d\d ?h)| ?h ?(?=\d\d$))([0-5]\d)(?: ?h(?:rs?|ours?)?)?$")
+_ISO = late(r"^p(\d+d)?t(?=\d)")
+_HOURS = late(r"^(\d+)(?::(?=\d\d ?h)| ?h ?(?=\d\d$))([0-5]\d)(?: ?h(?:rs?|ours?)?)?$")
 #: Patterns of cells that are no number, in small letters, and what each is instead; the first that fits counts.
 _FAULTS = (
     (r"", "is empty"),

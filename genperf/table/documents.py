@@ -21,6 +21,7 @@ from genperf.table.clean import label
 from genperf.table.content import HEAD_BYTES, MAX_FILE_BYTES
 from genperf.table.facts import facts_of, is_result, key_of_step
 from genperf.table.text import counts_vary
+from genperf.vocabulary import late
 
 #: Rows or columns over which a cell of a web page stands, at most.
 _MOST_SPANNED = 100
@@ -90,12 +91,12 @@ def _on_one_line(pieces: Sequence[str]) -> str:
     return " ".join("".join(pieces).split()).replace("|", "/")
 
 
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT = late(r"<!--.*?-->", re.DOTALL)
 #: A table of HTML in a text, without another one in it.
-_HTML_TABLE = re.compile(r"<table\b(?:(?!<table\b).)*?</table>", re.DOTALL | re.IGNORECASE)
+_HTML_TABLE = late(r"<table\b(?:(?!<table\b).)*?</table>", re.DOTALL | re.IGNORECASE)
 
 #: `.. list-table:: Speed` of reStructuredText, with what is indented below it.
-_LIST_TABLE = re.compile(r"^([ \t]*)\.\. list-table::(.*)\n((?:[ \t]*\n|\1[ \t]+\S.*(?:\n|$))+)", re.MULTILINE)
+_LIST_TABLE = late(r"^([ \t]*)\.\. list-table::(.*)\n((?:[ \t]*\n|\1[ \t]+\S.*(?:\n|$))+)", re.MULTILINE)
 
 
 def _as_html(table: re.Match[str]) -> str:
@@ -147,14 +148,14 @@ def _texts_of(cells: list[Any]) -> Iterator[str]:
 
 #: `(8, 2905.4),  # gpus, images/s`; what opens and closes a list of such; `gpus = [1, 2, 4]  # a unit`, and the same as
 #: an array of numpy, or of Matlab with blanks between the numbers.
-_TUPLE = re.compile(r"\s*[(\[](?P<cells>[^()\[\]]+)[)\]],?\s*(?:#(?P<names>.*))?")
-_BRACKET = re.compile(r"\s*(?:\w+\s*=\s*)?[(\[\])]?\s*")
-_LIST = re.compile(
+_TUPLE = late(r"\s*[(\[](?P<cells>[^()\[\]]+)[)\]],?\s*(?:#(?P<names>.*))?")
+_BRACKET = late(r"\s*(?:\w+\s*=\s*)?[(\[\])]?\s*")
+_LIST = late(
     r"^[ \t]*(?P<name>\w+)\s*[=:]\s*(?:[\w.]+\()?[(\[](?P<cells>[^()\[\]]+)[)\]][)',;]{0,3}[ \t]*"
     r"(?:[#%][ \t]*(?P<unit>[^\n]*))?$",
     re.MULTILINE,
 )
-_BRACKETED = re.compile(r"^[ \t]*(?:\w+\s*[=:]\s*(?:[\w.]+\()?)?[\[({]", re.MULTILINE)
+_BRACKETED = late(r"^[ \t]*(?:\w+\s*[=:]\s*(?:[\w.]+\()?)?[\[({]", re.MULTILINE)
 #: Characters of a literal of Python that are parsed.
 _LONGEST_LITERAL = 1_000_000
 
@@ -230,8 +231,8 @@ def _literal(node: ast.expr) -> Any:
 
 
 #: `samples_per_second{world_size="8"} 512.1`: a metric with its labels, and when it was read.
-_SAMPLE = re.compile(r"(?P<name>[A-Za-z_:][\w:]*)(?:\{(?P<labels>[^{}]*)\})? (?P<value>[-+.\w]+)(?: \d+)?")
-_METRIC_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_SAMPLE = late(r"(?P<name>[A-Za-z_:][\w:]*)(?:\{(?P<labels>[^{}]*)\})? (?P<value>[-+.\w]+)(?: \d+)?")
+_METRIC_LABEL = late(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
 def of_exposition(text: str) -> str | None:
@@ -255,13 +256,13 @@ def of_exposition(text: str) -> str | None:
 
 
 #: `  - gpus: 8  # of one node`, `runs:`, `- adam`, `- [8, 0.2]`: a line of an outline, none of a sentence or a log.
-_OUTLINE = re.compile(
+_OUTLINE = late(
     # No anchors: what they name may stand many times.
     r"(?!.*[\s\[{,]&)(?P<lead>\s*(?:- +)*)"
     r"(?:(?P<key>[^\s:#'\"{}\[\]|,-][^:#'\"{}\[\]|]{0,60}?):(?P<value>(?: +[^#()]*)?)|(?<=- )[^\s:#][^:#]*?)(?: +#.*)?"
 )
 #: A number with its unit in the comment behind it.
-_COMMENTED = re.compile(r"(: +[\d.]+(?:e[+-]?\d+)?) +# *([^#\n]+)$", re.IGNORECASE | re.MULTILINE)
+_COMMENTED = late(r"(: +[\d.]+(?:e[+-]?\d+)?) +# *([^#\n]+)$", re.IGNORECASE | re.MULTILINE)
 #: Lines of an outline that are read: results of a few hundred runs.
 _LONGEST_OUTLINE = 8_000
 
@@ -366,8 +367,8 @@ def logged_scalars(path: str) -> dict[str, list[float]]:
 
 
 #: `:::MLLOG {"key": "epoch_start", "time_ms": 1, …}`, `:::MLL 0.001 epoch_start: {…}`, `:::SYSJSON {…}`: an event.
-_EVENT = re.compile(r":::[A-Z]+\s+(?:(?P<seconds>[\d.]+) (?P<key>\w+): )?(?P<fields>\{.*\})")
-_INTERVAL = re.compile(r"(?P<name>\w+)_(?:(?P<start>start)|stop|end)")
+_EVENT = late(r":::[A-Z]+\s+(?:(?P<seconds>[\d.]+) (?P<key>\w+): )?(?P<fields>\{.*\})")
+_INTERVAL = late(r"(?P<name>\w+)_(?:(?P<start>start)|stop|end)")
 #: Intervals of the training by which its throughput is known, the finest first.
 _OF_TRAINING = ("epoch", "block")
 

@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, lists_devices, parts_of, source_of, step
-from genperf.table.clean import DURATION, number_in, seconds_of
-from genperf.vocabulary import any_of, section, words_of
+from genperf.table.clean import DURATION, is_number, number_in, seconds_of
+from genperf.vocabulary import any_of, late, section, words_of
 from genperf.vocabulary.headers import (
     MEMORY_WORDS,
     MULTIPLES,
@@ -85,24 +85,22 @@ _UNIT = r"[^\W\d_%µμ][\wµμ]*(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)*|[µμ]s"
 _MULTIPLE = r"(?P<multiple>[kKMBG](?![\w/]))?"
 _END = r"(?![\w:]|\.\d|-\d|/\d)"
 #: `key: 0.25 s`, `key=8`, `key ..... 16 2.7/s`, `key: 16 (2.7 per sec.)`, also in quotes, as a dictionary prints it.
-_PAIR = re.compile(
+_PAIR = late(
     rf"""(?<![\w.\-/])(?P<quote>["']?)(?P<key>{_KEY})(?P=quote)(?!(?<= \d):\d\d:)\s*(?:[:=]|\.{{3,}})"""
     rf"\s*(?P<cite>[\"']?)(?P<value>{_CLOCK}|{_DIGITS}|nan|inf){_MULTIPLE}\s?(?:(?P<unit>{_UNIT})(?!\s?=|-\w|:|\w))?(?P=cite)(?!\w|:\S|\.\d|-\d|/\d)"
     rf"(?: *\(?(?P<rate>{_DIGITS})(?:/| per )s(?:ec(?:ond)?)?(?!\w))?"
 )
 #: `--nodes 4`, `-np 2`.
-_FLAG = re.compile(rf"(?<![^\s(`'\"])--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}){_END}")
+_FLAG = late(rf"(?<![^\s(`'\"])--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}){_END}")
 #: `Time 0.26 (0.31)`: the value of a step, and the mean so far.
-_AVERAGED = re.compile(rf"(?<![\w./])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+(?P<value>{_DIGITS})\s?\(\s*(?:{_DIGITS})\s*\)")
+_AVERAGED = late(rf"(?<![\w./])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+(?P<value>{_DIGITS})\s?\(\s*(?:{_DIGITS})\s*\)")
 #: `350.2 images/sec`, `1.44 ms per sample`, `0.3-0.4 steps/s`: only the unit says what it is.
-_ALONE = re.compile(
+_ALONE = late(
     rf"(?<![A-Za-z0-9_.:=\-/^])(?P<value>{_DIGITS})(?: ?[-–~] ?(?P<upto>\d+(?:\.\d+)?))?{_MULTIPLE}\s?"
     rf"(?P<unit>[^\W\d_]+(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)+|/s(?:ec)?(?!/)){_END}"
 )
 #: `--network resnet50`, `--dtype bf16`.
-_NAMED = re.compile(
-    rf"(?<!\S)--(?P<key>{any_of('one_run.network', 'transformer.precision')})[ =](?P<value>[^\W\d_][\w\-.]*)"
-)
+_NAMED = late(rf"(?<!\S)--(?P<key>{any_of('one_run.network', 'transformer.precision')})[ =](?P<value>[^\W\d_][\w\-.]*)")
 _COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node")
 _COUNT_WORDS = frozenset(
     word
@@ -112,73 +110,71 @@ _COUNT_WORDS = frozenset(
 )
 _NOUNS = "|".join(sorted({w.removesuffix("s") for w in _COUNT_WORDS}, key=len, reverse=True))
 #: `16 procs`, `on 8 GPUs`, `3 graphics cards`, `8 GPUs per node`, `2x8 GPUs` on two nodes.
-_COUNTED = re.compile(
+_COUNTED = late(
     rf"(?<![\w.:=\-/])(?<!\d,)(?:(?P<nodes>\d+) ?[x×] ?)?(?P<value>\d{{1,3}}(?:,\d{{3}})+|\d+)\s{{1,2}}"
     rf"(?:graphics )?"
     rf"(?P<key>[^\W\d_]{{3,}}(?: per {any_of('headers.node')})?)(?:\(s\))?(?!\w)(?!(?<!s) \d)(?! ?per[ -])"
 )
 #: `tensor([0.72], device='cuda:0')`
-_TENSOR = re.compile(rf"tensor\(\[*(?P<value>{_DIGITS})\]*(?:, [^()]*(?:\(\))?)?\)")
+_TENSOR = late(rf"tensor\(\[*(?P<value>{_DIGITS})\]*(?:, [^()]*(?:\(\))?)?\)")
 #: `2 nodes with 4 GPUs each` and `2 nodes of 4 GPUs` are 8 GPUs.
-_OF_EACH = re.compile(
+_OF_EACH = late(
     rf"(?<![\w.])(?P<nodes>\d+) (?P<node>{any_of('headers.node')}s?)\W+(?:with |(?P<of>of ))?"
     rf"(?P<value>\d+) (?P<key>(?:{_NOUNS})s?)(?(of)| each)(?!\w)",
     re.IGNORECASE,
 )
 #: `220 img/s on each node = 440 img/s`: behind the sign is what it comes to.
-_COMES_TO = re.compile(
+_COMES_TO = late(
     rf"(?<![\w.])(?:{_DIGITS})\s?(?P<unit>[^\W\d_]+/[^\W\d_]+)(?!\w)[^=:]*"
     rf" = (?P<value>{_DIGITS})\s?(?P=unit)(?!\w)"
 )
 #: What a number stands before without a blank: `8卡`.
 _HAN = "|".join(words_of("log.counted_without_blank"))
 #: `single node: ` before what was measured there, and the heading `### Single GPU`.
-_ONE = re.compile(
+_ONE = late(
     rf"^\s*(?P<mark>#{{2,4}} +)?{any_of('headers.one')}(?=(?:(?:{_NOUNS})(?!\w)|{_HAN})(?:[^:：]*[:：]|(?(mark)\s*$)))",
     re.IGNORECASE,
 )
 #: `two GPUs`, `双卡`: numbers in letters before what is counted.
 _NUMBERS = {word: digits for digits, words in section("numbers").items() for word in words}
 _IN_LETTERS = "|".join(sorted(_NUMBERS, key=len, reverse=True))
-_SPELLED = re.compile(
+_SPELLED = late(
     rf"(?<![^\W_])(?:{_IN_LETTERS})[ \t_-]+(?=(?:{_NOUNS})s?(?!\w))|(?:{_IN_LETTERS})(?=(?:{_HAN}))", re.IGNORECASE
 )
 #: `## ddp 4gpus`, in a heading.
-_GLUED = re.compile(rf"(?<![^\W_])(\d{{1,4}})(?=(?:{_NOUNS})s?(?![^\W_]))", re.IGNORECASE)
+_GLUED = late(rf"(?<![^\W_])(\d{{1,4}})(?=(?:{_NOUNS})s?(?![^\W_]))", re.IGNORECASE)
 #: The same in small letters, which is searched ten times as fast.
-_SPELLED_SMALL = re.compile(_SPELLED.pattern)
+_SPELLED_SMALL = late(_SPELLED.pattern)
 #: `使用8卡`.
-_COUNTED_IN_HAN = re.compile(
-    rf"(?<![A-Za-z0-9_.:=\-/])(?P<value>\d+)\s?(?:{any_of('log.measure_word')})?(?P<key>{_HAN})"
-)
+_COUNTED_IN_HAN = late(rf"(?<![A-Za-z0-9_.:=\-/])(?P<value>\d+)\s?(?:{any_of('log.measure_word')})?(?P<key>{_HAN})")
 #: `2x TITAN XP`, `8x NVIDIA H100 80GB`, `8 V100`: devices before the name of their kind.
-_PRODUCT = re.compile(
+_PRODUCT = late(
     r"(?<![\w.])(?P<value>\d{1,4})"
     rf"(?: ?[x×] ?(?:[A-Z][a-z]+ )*[A-Z]\w*[A-Z0-9]| (?i:{any_of('cells.kinds_of_devices')}))(?!\w)"
     r"(?:[ -](?:[A-Z]\w*|\d+ ?Gi?B))*"
 )
 #: `4 NVIDIA V100 GPUs`: no year.
-_KIND_BEFORE = re.compile(
+_KIND_BEFORE = late(
     rf"(?<![\w.:=\-/])(?P<value>(?!(?:19|20)\d\d\s)\d{{1,5}}) (?:[A-Z][\w-]* ){{1,4}}(?=(?i:{_NOUNS})s?(?!\w))"
 )
 #: `Using 4 MPI processes`: what a run uses, and not what there is.
-_USES = re.compile(rf"\W*{any_of('log.uses')}(?!\w)", re.IGNORECASE)
+_USES = late(rf"\W*{any_of('log.uses')}(?!\w)", re.IGNORECASE)
 #: `Parse/workers-4`, `solve/threads:4`: a count in a path.
-_IN_PATH = re.compile(r"(?<=\w/)(?P<key>[^\W\d_]{3,})[-:=/](?P<value>\d+)(?![\w.])")
+_IN_PATH = late(r"(?<=\w/)(?P<key>[^\W\d_]{3,})[-:=/](?P<value>\d+)(?![\w.])")
 #: `--gpus 0,1,2`, `devices: [0, 1]`: devices by number.
-_LISTED = re.compile(
+_LISTED = late(
     r"(?<![\w.])(?P<key>[^\W\d_][\w\-.]*)(?:\s*[=:]\s*|\s+)[\"']?(?P<value>\[?\d{1,3}(?:, ?[1-9]\d{0,2})+\]?"
     r"|(?<=visible_devices=|VISIBLE_DEVICES=)\d)(?![\w.,])"
 )
 #: `took 12.5 seconds`, `epoch took 3 hrs 16 minutes`.
-_TOOK = re.compile(
+_TOOK = late(
     rf"(?<!\w)(?:(?P<step>{any_of('log.step')})(?<!s) )?(?P<key>{any_of('log.took')})(?: about)?"
     rf" (?P<value>{_CLOCK}|(?:{_DIGITS})(?= ?(?P<unit>{'|'.join(TIME_WORDS)})(?!\w)))",
     re.IGNORECASE,
 )
 #: `Epoch 1: 102 s`, `Epoch 1/3 took 102s`, `step 10 | loss 2.3 | 103 ms`: a duration of the step that begins the line,
 #: and of no other word before it; what has elapsed may be of all steps so far.
-_OF_A_STEP = re.compile(
+_OF_A_STEP = late(
     rf"^\W*(?P<step>{any_of('log.step')})\W{{0,3}}\d+(?:\s?/\s?\d+)?"
     rf"\W{{1,8}}(?:(?!elapsed){any_of('log.took')} |.*?[|,;(\[–-] {{0,2}})??"
     rf"(?P<value>{_DIGITS})\s?(?P<unit>{'|'.join(TIME_WORDS)})(?![\w/])(?! per )",
@@ -186,24 +182,24 @@ _OF_A_STEP = re.compile(
 )
 #: `loss 3.2 step_time 0.42 s`: only a key that names a quantity or a counter stands bare beside its number, and no
 #: name before several numbers, which is a row: `fft_s  1  2.0  0.0  0.004`.
-_BARE = re.compile(
+_BARE = late(
     rf"(?<![\w.\-/])(?P<key>(?i:{any_of('log.step', 'headers.so_far')} )?[^\W\d_]\w*(?:[-/]\w+)*)"
     rf"\s+~?(?P<value>{_CLOCK}|{_DIGITS})(?!(?:\s+(?:{_DIGITS})){{3}}(?!\S)){_MULTIPLE}"
     rf"(?:(?=\s?(?P<unit>{_UNIT})(?![\w:]))|{_END})"
 )
 #: `Loop time of 61.5 on 4 procs`, and at the end of a line `3.12 seconds time elapsed`.
-_OF = re.compile(rf"(?<=\w) of (?P<value>{_DIGITS})(?= {any_of('headers.preposition')} |\W*$)")
-_ELAPSED = re.compile(
+_OF = late(rf"(?<=\w) of (?P<value>{_DIGITS})(?= {any_of('headers.preposition')} |\W*$)")
+_ELAPSED = late(
     rf"(?P<value>{_DIGITS}) (?P<unit>{'|'.join(TIME_WORDS)}) (?P<key>[^\W\d_]+(?: [^\W\d_]+)?)\W*$", re.IGNORECASE
 )
 #: `8 GPUs: 12.5 s`, `2 nodes -> 1h 20m`, `4 GPUs (410 fps)`: at the end of a clause what a count took or did.
-_OF_A_COUNT = re.compile(
+_OF_A_COUNT = late(
     rf"(?<![\w.])\d+ (?:{_NOUNS})s?[^\w.]{{1,8}}(?P<value>(?:{_CLOCK})(?=\W*$)|(?:{_DIGITS})"
     rf"(?=\s?(?P<unit>{'|'.join(TIME_WORDS)}|{any_of('headers.rate_of_tokens', 'headers.rate_of_frames')})\W*$))",
     re.IGNORECASE,
 )
 #: `GLOBAL_RANK: 0, MEMBER: 1/8`, `rank 0 of 8`: one of all workers.
-_MEMBER = re.compile(
+_MEMBER = late(
     rf"(?<!\w)(?<!local )(?P<key>{any_of('log.member')})\W{{1,2}}\d+(?:/| of )(?P<value>\d+)(?![\w/.])", re.IGNORECASE
 )
 _PATTERNS = (
@@ -211,62 +207,58 @@ _PATTERNS = (
     *(_COUNTED, _COUNTED_IN_HAN, _BARE),
 )
 #: `srun -n 64 ./solve`: processes, before the program that they run.
-_LAUNCHED = re.compile(
-    rf"(?<![\w-]){any_of('log.launcher')}(?=\s)(?:\s+-\S+(?:[ =][^\s-]\S*)?)*?\s+-(?P<key>n)[ =](?=\d)"
-)
+_LAUNCHED = late(rf"(?<![\w-]){any_of('log.launcher')}(?=\s)(?:\s+-\S+(?:[ =][^\s-]\S*)?)*?\s+-(?P<key>n)[ =](?=\d)")
 #: `Wall t (s)  (%)` over `Time:  700.1  98.2`: names with units over the numbers behind a key.
-_HEADS = re.compile(
+_HEADS = late(
     r"\s+(?:[^\s()](?:[^()]*[^\s()])? )?\([^()\s]+\)(?:\s{2,}(?:[^\s()](?:[^()]*[^\s()])? )?\([^()\s]+\))+\s*"
 )
-_UNDER_HEADS = re.compile(rf"\s*(?P<key>[^\W\d_]\w*):(?P<values>(?:\s+(?:{_DIGITS})){{2,}})\s*")
+_UNDER_HEADS = late(rf"\s*(?P<key>[^\W\d_]\w*):(?P<values>(?:\s+(?:{_DIGITS})){{2,}})\s*")
 #: A rule between names and the numbers below them.
-_RULE = re.compile(r"\s*(?:-{8,}|={8,})\s*")
+_RULE = late(r"\s*(?:-{8,}|={8,})\s*")
 #: A line that is one `key: word`.
-_WORD = re.compile(
-    rf"^\W*(?P<key>{_KEY})\s*(?:[:=]|\.{{3,}})\s*(?P<value>[^\W\d_][\w\-./+]*(?: [\w\-./+]+){{0,4}})\s*$"
-)
+_WORD = late(rf"^\W*(?P<key>{_KEY})\s*(?:[:=]|\.{{3,}})\s*(?P<value>[^\W\d_][\w\-./+]*(?: [\w\-./+]+){{0,4}})\s*$")
 #: `1, 2 and 4 GPUs`, `105, 205 and 395 images/s`; and what stands between the clauses of a sentence.
-_ENUMERATED = re.compile(
+_ENUMERATED = late(
     rf"(?P<values>(?:(?:{_DIGITS}), )+(?:(?:{_DIGITS}),? )?(?:and |& )?(?:{_DIGITS})) (?P<unit>(?!and )[^\W\d_][\w/]*)"
 )
-_BETWEEN_CLAUSES = re.compile(r"[,;](?!\d)|[，；。]|\.\s|\s(?:and|while|whereas|vs\.?|versus)\s")
+_BETWEEN_CLAUSES = late(r"[,;](?!\d)|[，；。]|\.\s|\s(?:and|while|whereas|vs\.?|versus)\s")
 #: `samples / sec: 512`
-_APART = re.compile(r"(?<=[^\W\d_]) / (?=s(?:ec(?:ond)?)?(?!\w))")
-_RESULT = re.compile(rf"{any_of('columns.result', 'columns.relative', 'columns.efficiency')}/")
+_APART = late(r"(?<=[^\W\d_]) / (?=s(?:ec(?:ond)?)?(?!\w))")
+_RESULT = late(rf"{any_of('columns.result', 'columns.relative', 'columns.efficiency')}/")
 _LEFT, _SO_FAR = frozenset(words_of("headers.left")), frozenset(words_of("headers.so_far"))
 _JOINTS = frozenset(words_of("log.joint"))
 _BEFORE = frozenset(words_of("log.before_a_key"))
 _COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))
-_NUMBERED = re.compile(rf"(?:{'|'.join(words_of('log.step'))})\W*\d+", re.IGNORECASE)
+_NUMBERED = late(rf"(?:{'|'.join(words_of('log.step'))})\W*\d+", re.IGNORECASE)
 #: `step 10 loss 3.2 ` before a key and ` on 4 GPUs` behind it: facts of their own.
-_OTHER_FACTS = re.compile(
+_OTHER_FACTS = late(
     rf"^.*(?<!\S)(?:\d*\.\d+|(?:{'|'.join(_COUNTERS)})\W*\d+) | {any_of('headers.preposition')} \d+ .*", re.IGNORECASE
 )
-_TIME_OF_DAY = re.compile(r"\b\d\d:\d\d\b")
-_FROM_ZERO = re.compile(rf"(?<![\w.\-/])(?P<key>{_KEY})\s*[:=]\s*[\"']?0(?![\w.:]|,\d)")
-_LETTER = re.compile(r"[^\W\d_]")
-_DAY_AND_HOUR = re.compile(r"(?:^|[ \dT])\d\d$")
-_SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
-_UNIT_OF_LINE = re.compile(rf"\(({'|'.join(TIME_WORDS)})\)\s*(?:\||:\s*(?![\s\d.]))")
+_TIME_OF_DAY = late(r"\b\d\d:\d\d\b")
+_FROM_ZERO = late(rf"(?<![\w.\-/])(?P<key>{_KEY})\s*[:=]\s*[\"']?0(?![\w.:]|,\d)")
+_LETTER = late(r"[^\W\d_]")
+_DAY_AND_HOUR = late(r"(?:^|[ \dT])\d\d$")
+_SOURCE_FILE = late(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
+_UNIT_OF_LINE = late(rf"\(({'|'.join(TIME_WORDS)})\)\s*(?:\||:\s*(?![\s\d.]))")
 #: `## 8 nodes`, `**8 nodes**`, `[8gpu]`.
-_HEADING = re.compile(r"#{1,4} +\S|\*\*[^*]+\*\*:?\s*$|\s*\[[^\[\]=:,]+\]\s*$")
+_HEADING = late(r"#{1,4} +\S|\*\*[^*]+\*\*:?\s*$|\s*\[[^\[\]=:,]+\]\s*$")
 #: `- 8 nodes: 0.2 s`
-_ITEM = re.compile(r"[ \t]*[-*•][ \t]")
+_ITEM = late(r"[ \t]*[-*•][ \t]")
 #: A line of the program, which some runs print first: its numbers are defaults.
-_CODE = re.compile(
+_CODE = late(
     r"\s*(?:def \w+\(|class [A-Z_]\w*\s*[:(]|import \w|from [\w.]+ import |self\.\w+|@\w+\.?\w*\s*$|print\(|f\.write\()"
 )
 #: `reduced_train_loss=7.0`: a line of the training, whatever else it tells.
-_TRAINED = re.compile(r"(?<![^\W_])train(?:ing)?(?:[_/ ][\w /]*)?[=:(]", re.IGNORECASE)
-_TESTED = re.compile(rf"(?<![^\W_]){any_of('log.test')}(?![^\W_])", re.IGNORECASE)
+_TRAINED = late(r"(?<![^\W_])train(?:ing)?(?:[_/ ][\w /]*)?[=:(]", re.IGNORECASE)
+_TESTED = late(rf"(?<![^\W_]){any_of('log.test')}(?![^\W_])", re.IGNORECASE)
 #: `loss: 0.9 - val_loss: 0.94`: a line of both.
-_BOTH = re.compile(rf"(?<!\w)(\w+)\b.*(?<![^\W_]){any_of('log.test')}_\1(?!\w)", re.IGNORECASE)
+_BOTH = late(rf"(?<!\w)(\w+)\b.*(?<![^\W_]){any_of('log.test')}_\1(?!\w)", re.IGNORECASE)
 #: `Map: 100%|████|`, a bar of progress over what is prepared before the training.
-_PREPARED = re.compile(rf"\s*{any_of('log.prepared')}(?!\w)[^|]*\d%\|", re.IGNORECASE)
-_MEMORY = re.compile(any_of("log.out_of_memory"), re.IGNORECASE)
-_CRASH = re.compile(any_of("log.crash"))
+_PREPARED = late(rf"\s*{any_of('log.prepared')}(?!\w)[^|]*\d%\|", re.IGNORECASE)
+_MEMORY = late(any_of("log.out_of_memory"), re.IGNORECASE)
+_CRASH = late(any_of("log.crash"))
 #: Behind the name that begins a line.
-_BEHIND_A_NAME = re.compile(rf"\s*[,;|]\s*|\s+{any_of('headers.preposition')}\s+|\s+[-–—]\s+"), re.compile(r":\s+")
+_BEHIND_A_NAME = late(rf"\s*[,;|]\s*|\s+{any_of('headers.preposition')}\s+|\s+[-–—]\s+"), late(r":\s+")
 
 
 class Run(Struct):
@@ -868,8 +860,8 @@ def with_facts(source: Source) -> Source:
     for name, column in source.cells.items():
         texts = [text if isinstance(text, str) else "" for text in column.tolist()] if column.dtype.kind == "O" else []
         first_texts = [text for text in texts[:FIRST_CELLS] if text]
-        hold_facts = sum(any(facts_of(text)) and parts_of(text) is None for text in first_texts)
-        if 2 * hold_facts <= len(first_texts):
+        of_facts = [not is_number(text) and any(facts_of(text)) and parts_of(text) is None for text in first_texts]
+        if 2 * sum(of_facts) <= len(first_texts):
             cells[name] = column
             continue
         facts = [{key: (value, unit) for key, value, unit in facts_of(text)} for text in texts]

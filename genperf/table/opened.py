@@ -103,7 +103,7 @@ from genperf.table.text import (
     titled_numbers,
     with_units,
 )
-from genperf.vocabulary import any_of, words_of
+from genperf.vocabulary import any_of, late, words_of
 from genperf.vocabulary.headers import MOMENT, Header, bare, canonical_time, header_of
 from genperf.vocabulary.names import (
     IN_TOKENS,
@@ -126,7 +126,7 @@ if TYPE_CHECKING:
 
 _ENDINGS = frozenset(words_of("columns.ending"))
 #: What a file of scalars holds, at the end of its name.
-_TAG = re.compile(r"(?:^|[\W_])tag[-_=](.+?)(?:\.\w+)?$")
+_TAG = late(r"(?:^|[\W_])tag[-_=](.+?)(?:\.\w+)?$")
 #: In place of a cell: it is that above.
 _DITTO = frozenset(("", *words_of("cells.ditto")))
 
@@ -369,12 +369,12 @@ def _without_repeats(
 #: Sequences of a step, and tokens of each, from which on together they are more than any training has. A convention.
 MOST_SEQUENCES, LEAST_SEQUENCE = 65536.0, 128.0
 #: A step of a job, as a scheduler numbers it.
-_JOB_STEP = re.compile(rf"\d+(_\d+)?\.({any_of('cells.step_of_a_job')}|\d+)")
-_SECONDS = re.compile(r"(?<![^\W_])s(?:ec(?:ond)?s?)?$", re.IGNORECASE)
+_JOB_STEP = late(rf"\d+(_\d+)?\.({any_of('cells.step_of_a_job')}|\d+)")
+_SECONDS = late(r"(?<![^\W_])s(?:ec(?:ond)?s?)?$", re.IGNORECASE)
 #: The end of the name of a file with a job's errors, `job.err` or `job.e17`, or with what it printed.
-_ERRORS, _PRINTED = re.compile(r"\.(?:err|stderr|e)(\d*)$"), re.compile(r"\.(?:out|stdout|log|o)(\d*)$")
+_ERRORS, _PRINTED = late(r"\.(?:err|stderr|e)(\d*)$"), late(r"\.(?:out|stdout|log|o)(\d*)$")
 #: A day with its time.
-_TIME_OF_DAY = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?")
+_TIME_OF_DAY = late(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?")
 #: Share of the lines of a log that are rows of a table, below which it is none of the log's runs. A guess.
 LEAST_OF_A_TABLE = 0.1
 #: Files of which so many are read between two reports.
@@ -431,7 +431,7 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
 
 
 #: A line of a table that is drawn with | + -.
-_DRAWN_LINE = re.compile(r"^[ \t]*(?:\||\+[-=]).*$", re.MULTILINE)
+_DRAWN_LINE = late(r"^[ \t]*(?:\||\+[-=]).*$", re.MULTILINE)
 #: The characters of frames around cells, as a table drawn with | + - has them.
 _FRAMES = (
     dict.fromkeys(range(0x2500, 0x2580), "+")
@@ -440,10 +440,10 @@ _FRAMES = (
 )
 
 #: A line below the names of a data frame that says of which type each column is: `<int> <dbl>`, `| i64 | f64 |`.
-_TYPES = re.compile(rf"^(?:[ \t|<>]*{any_of('cells.types')}(?=[ \t|<>]|$)){{2,}}[ \t|<>]*$", re.MULTILINE)
+_TYPES = late(rf"^(?:[ \t|<>]*{any_of('cells.types')}(?=[ \t|<>]|$)){{2,}}[ \t|<>]*$", re.MULTILINE)
 
 #: Lines without a blank one between them: a header and two rows at least.
-_PARAGRAPH = re.compile(r"(?:^(?=.*\S).*(?:\n|\Z)){3,}", re.MULTILINE)
+_PARAGRAPH = late(r"(?:^(?=.*\S).*(?:\n|\Z)){3,}", re.MULTILINE)
 
 
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:

@@ -17,7 +17,7 @@ from genperf.errors import counted, listed
 from genperf.table.cells import MOST_NAMES, SEPARATOR, Names, Source, Taken, parts_of, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in
 from genperf.table.facts import MOST_OF_A_NODE, spelled_in_digits
-from genperf.vocabulary import any_of, words_of
+from genperf.vocabulary import any_of, late, words_of
 from genperf.vocabulary.headers import STATISTIC, canonical_time, header_of
 from genperf.vocabulary.names import (
     LEVELS,
@@ -37,66 +37,66 @@ SCATTER = 0.15
 #: The exponent by which a rate that a device prints grows with their number, from which on it is that of all.
 OF_ALL = 0.5
 #: `gpu0`, `rank 3`, or the number of a device alone.
-_OF_A_DEVICE = re.compile(r"([^\W\d_]*)[\s_\-]?(\d+)")
+_OF_A_DEVICE = late(r"([^\W\d_]*)[\s_\-]?(\d+)")
 #: The kind of a name that holds a count alone, beside names with a word: no empty cell, which would be a missing one.
 NO_KIND = "(none)"
 #: Numbers in this range are years where all are.
 YEARS = (1900, 2100)
-_REPEAT = re.compile(rf"(?<![^\W\d_]){any_of('headers.run_of_several')}s?(?![^\W\d_])", re.IGNORECASE)
-_ONE = re.compile(rf"(?<!\w){any_of('headers.one')}(?=[^\W\d_])", re.IGNORECASE)
-_SERIAL = re.compile(rf"(?<![^\W_]){any_of('headers.serial')}(?![^\W_])|^single$", re.IGNORECASE)
+_REPEAT = late(rf"(?<![^\W\d_]){any_of('headers.run_of_several')}s?(?![^\W\d_])", re.IGNORECASE)
+_ONE = late(rf"(?<!\w){any_of('headers.one')}(?=[^\W\d_])", re.IGNORECASE)
+_SERIAL = late(rf"(?<![^\W_]){any_of('headers.serial')}(?![^\W_])|^single$", re.IGNORECASE)
 _JOINS = rf"(?:{any_of('headers.preposition')}|@)"
 _NUMBER_OF = any_of("headers.number_of").replace("_", r"[\s_]")
 _ORDINAL = r"(?:st|nd|rd|th|nda|era|ra|da|ta|er|ere|ère|eme|ème|ª|º|°|\.)"
 _WORD = r"[^\W\d_]+"
 #: `4 GPUs`, `16nodes`, `n=8`, `nodes_4`, `time @ 4 ranks`, `T(8)`.
-_BEFORE = re.compile(rf"(?<![^\W_])(?<!\.)(?P<number>\d+)\s*[-_]?\s*(?:x\s+|×\s*)?(?P<word>{_WORD})(?![\w.])")
-_AFTER = re.compile(rf"(?<![^\W_])(?P<word>{_WORD})(?P<joint>\s*[=:]\s*|[\s_\-]*|\()(?P<number>\d+)(?![\w.])\)?")
+_BEFORE = late(rf"(?<![^\W_])(?<!\.)(?P<number>\d+)\s*[-_]?\s*(?:x\s+|×\s*)?(?P<word>{_WORD})(?![\w.])")
+_AFTER = late(rf"(?<![^\W_])(?P<word>{_WORD})(?P<joint>\s*[=:]\s*|[\s_\-]*|\()(?P<number>\d+)(?![\w.])\)?")
 #: What is in the place of the number where a header has none beside it.
 VALUE, _COUNT, _RUN, _MODEL = "value", "count", "repeat", "model"
-_PAIR = re.compile(r"(?<![\w.])(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?)(?![\w.])")
+_PAIR = late(r"(?<![\w.])(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?)(?![\w.])")
 #: What says that a number before it is of each device.
-_EACH = re.compile(r"(?<=\d)\s+(?:each|per\s+[^\W\d_]+)(?![^\W_])", re.IGNORECASE)
+_EACH = late(r"(?<=\d)\s+(?:each|per\s+[^\W\d_]+)(?![^\W_])", re.IGNORECASE)
 _KIND = rf"(?={any_of('cells.kinds_of_devices')}s?(?![^\W_]))"
 #: `8x A100`, `llama_8xA100`, `8h100`, `A100 x 8`, `V100*8`, `A100 (8x)`; before a blank only at the start: `8 P100s`.
-_MULTIPLE = re.compile(
+_MULTIPLE = late(
     rf"(?:^|(?<=[\s(_\-]))(\d+)(?:\s*[x×*]\s*(?=[^\W\d_])|{_KIND})|^(\d+)\s{_KIND}"
     r"|(?:(?<=\w)\s+|(?<=[a-z]\d{2})|(?<=[a-z]\d{3}))[x×*]\s?(\d+)(?!\w)|\((\d+) ?[x×]\)",
     re.IGNORECASE,
 )
-_MACHINE = re.compile(any_of("cells.kinds_of_machines"), re.IGNORECASE)
-_KIND_OF_DEVICE = re.compile(_KIND, re.IGNORECASE)
+_MACHINE = late(any_of("cells.kinds_of_machines"), re.IGNORECASE)
+_KIND_OF_DEVICE = late(_KIND, re.IGNORECASE)
 #: Nodes × devices of each, alone or before the name of the device: `2x8 A100`.
-_GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)(?:\s*[\sx×*]\s*(\S*[A-Z].*))?")
-_PLACED = re.compile(
+_GRID = late(r"(\d+)\s*[x×*]\s*(\d+)(?:\s*[\sx×*]\s*(\S*[A-Z].*))?")
+_PLACED = late(
     rf"(?<![^\W_])(\d+)[\s_\-]?{any_of('cells.nodes')}[\s_\-]*(?P<by>[x×*]?),?[\s_\-]*"
     rf"(\d+)[\s_\-]?(?:c|{any_of('cells.devices')})(?![^\W_])",
     re.IGNORECASE,
 )
 #: `n2g8`, `N2C16`: the same in another order, where a letter may stand for cards.
-_LETTERS_FIRST = re.compile(r"(?<![^\W_])n(\d+)[_\-]?[gc](\d+)(?![^\W_])", re.IGNORECASE)
+_LETTERS_FIRST = late(r"(?<![^\W_])n(\d+)[_\-]?[gc](\d+)(?![^\W_])", re.IGNORECASE)
 #: `8worker4pserver`
-_GLUED = re.compile(r"(?:\d+[^\W\d_]{3,}){2,}")
+_GLUED = late(r"(?:\d+[^\W\d_]{3,}){2,}")
 #: `9 (36 GPUs)`
-_IN_BRACKETS = re.compile(r"\s*\d+[^()]*\(\s*(?P<number>\d+)\s*(?P<word>[^\W\d_]+)\s*\)\s*")
-_AT_END = re.compile(r"\s*\(\s*\d+\s*[^\W\d_]+\s*\)\s*$")
+_IN_BRACKETS = late(r"\s*\d+[^()]*\(\s*(?P<number>\d+)\s*(?P<word>[^\W\d_]+)\s*\)\s*")
+_AT_END = late(r"\s*\(\s*\d+\s*[^\W\d_]+\s*\)\s*$")
 #: A count before what is counted: `8xA100`, `2x8xH100`, `4 × V100`, `8 GPUs (NVLink)`.
-COUNTED = re.compile(
+COUNTED = late(
     rf"(?:\d+\s?[x×*]\s?)+(?=[A-Za-z])|\d+[\s_-]?(?={any_of('cells.nodes', 'cells.devices')}(?![^\W_]))", re.IGNORECASE
 )
-_FILE_END = re.compile(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNORECASE)
+_FILE_END = late(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNORECASE)
 #: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16`, `v3-32` behind it.
-_NUMBER_FIRST = re.compile(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>(?!xlarge)[^\W\d_]+)(?![^\W_])")
-_WORD_FIRST = re.compile(
+_NUMBER_FIRST = late(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>(?!xlarge)[^\W\d_]+)(?![^\W_])")
+_WORD_FIRST = late(
     r"(?<![^\W_])(?P<word>[^\W\d_]+(?:\d+[^\W\d_]?(?=[-_]\d))?)(?:[\s_\-]+|(?<=[^\W\d_]{3}))(?P<number>\d+)(?![^\W_])"
 )
 #: `L20`, `p16` between signs that part a name; `A10` and `V100` alone are names of devices.
-_LETTER_FIRST = re.compile(r"(?<![^\W_])(?!\A[A-Z]+\d+\Z)(?P<word>[^\W\d_]{1,2})(?P<number>\d+)(?![^\W_])")
+_LETTER_FIRST = late(r"(?<![^\W_])(?!\A[A-Z]+\d+\Z)(?P<word>[^\W\d_]{1,2})(?P<number>\d+)(?![^\W_])")
 #: A word that a sign parts from the number behind it.
-_PARTED = re.compile(r"[^\W\d_][\s_\-]+\d")
+_PARTED = late(r"[^\W\d_][\s_\-]+\d")
 #: `2026-05-01_14-22-33`, `20260501-142233`: when a run began.
-_MOMENT = re.compile(r"(?<!\d)(?:19|20)\d\d([-_.]?)\d\d\1\d\d(?:[-_T ]+\d\d([-_.:]?)\d\d\2\d\d)?(?!\d)")
-_LAST_NUMBER = re.compile(r"[\s_\-]+(\d+)$")
+_MOMENT = late(r"(?<!\d)(?:19|20)\d\d([-_.]?)\d\d\1\d\d(?:[-_T ]+\d\d([-_.:]?)\d\d\2\d\d)?(?!\d)")
+_LAST_NUMBER = late(r"[\s_\-]+(\d+)$")
 
 
 #: The column of the variants that headers name, which is made where a user names it.
@@ -141,7 +141,7 @@ def melted(source: Source) -> Source:
 
 
 #: `7B`, `Llama-13B`, `time (s) 350M`: what stands before the size of a network, and that.
-_OF_A_MODEL = re.compile(r"(.*?)(?<![^\W_])(\d{1,3}(?:\.\d+)?[BbMm])")
+_OF_A_MODEL = late(r"(.*?)(?<![^\W_])(\d{1,3}(?:\.\d+)?[BbMm])")
 
 
 def _with_models(source: Source) -> Source:

@@ -24,7 +24,7 @@ from genperf.table.clean import MISSING, Rejection, is_number
 from genperf.table.content import HEAD_BYTES
 from genperf.table.facts import is_result, source_of_records, summary
 from genperf.table.shape import COUNTED, units_in
-from genperf.vocabulary import words_of
+from genperf.vocabulary import late, words_of
 from genperf.vocabulary.headers import TIME_WORDS, bare, header_of, is_other_word
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_cores, is_relative, meant_by, plain_name
 
@@ -38,23 +38,23 @@ RUNS = "  "
 #: Tables of a text that are read, where a question may mean another one than the first.
 MOST_TABLES = 20
 #: The first line by which a spreadsheet names the delimiter.
-_NAMED_DELIMITER = re.compile(r"\"?sep=(.)\"?\r?$", re.IGNORECASE | re.MULTILINE)
+_NAMED_DELIMITER = late(r"\"?sep=(.)\"?\r?$", re.IGNORECASE | re.MULTILINE)
 _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 #: The line below the header of a Markdown table, or between the rows of a drawn one.
-_RULE = re.compile(r"[ \t]*(?:[|+][ \t]*)?:?[-=]+:?[ \t]*(?:[|+][ \t]*:?[-=]+:?[ \t]*)*(?:[|+][ \t]*)?\r?$")
-JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*(?:\[\s*["\d\[\]{-]|\{\s*["}]))')
+_RULE = late(r"[ \t]*(?:[|+][ \t]*)?:?[-=]+:?[ \t]*(?:[|+][ \t]*:?[-=]+:?[ \t]*)*(?:[|+][ \t]*)?\r?$")
+JSON = late(r'\s*(?:\{\s*["}]|\[\s*(?:\[\s*["\d\[\]{-]|\{\s*["}]))')
 _OF_A_RULE = frozenset("|+:-=")
 #: A comma between thousands that has parted a header.
-_GROUPS = re.compile(r"(\d)\n(\d{3})(?!\d)")
-_BEFORE_A_LETTER = re.compile(r"(?<=\w\w)\n(?=[A-Za-z](?: ?[(\[][^\n()\[\]]*[)\]])?(?:\n|$))")
+_GROUPS = late(r"(\d)\n(\d{3})(?!\d)")
+_BEFORE_A_LETTER = late(r"(?<=\w\w)\n(?=[A-Za-z](?: ?[(\[][^\n()\[\]]*[)\]])?(?:\n|$))")
 #: `# (B) (us) (GB/s)`, below the names of a commented header.
-_UNITS = re.compile(r"#\s*(?:[(\[][^\s()\[\]]+[)\]]\s*)+")
-_BRACKETED = re.compile(r"[(\[][^()\[\]\d]+[)\]]")
-_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_UNITS = late(r"#\s*(?:[(\[][^\s()\[\]]+[)\]]\s*)+")
+_BRACKETED = late(r"[(\[][^()\[\]\d]+[)\]]")
+_THOUSANDS = late(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 #: Between two values of JSON.
-_BETWEEN = re.compile(r"[\s,\ufeff]*")
+_BETWEEN = late(r"[\s,\ufeff]*")
 #: `||GPUs||img/s||`, a header in Jira.
-_DOUBLE_BARS = re.compile(r"(?m)^\|\|.*\|\|\s*$")
+_DOUBLE_BARS = late(r"(?m)^\|\|.*\|\|\s*$")
 #: Between two pairs of a line, tried in this order.
 _SEPARATORS = (r"[;|]", r",", r"\s+(?=[^\s=]+=)")
 #: Rows from which the delimiter, the header and the kinds of columns are recognised, and lines of comments or titles
@@ -70,17 +70,17 @@ _MAX_CELL = csv.field_size_limit()
 MAX_DEPTH = 8
 #: Signs of Markdown and HTML, and pictures beside numbers.
 _PICTURE = r"[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]"
-_MARKS = re.compile(rf"\*\*|`|\]\(|<(?:br|sub|sup|b|i|strong|em)\s*/?>|&[a-z]+;|{_PICTURE}")
-_BREAK = re.compile(r"\s*<(?:br|sub|sup)\b.*", re.DOTALL)
-_TAG = re.compile(r"</?[a-z]+\s*/?>")
+_MARKS = late(rf"\*\*|`|\]\(|<(?:br|sub|sup|b|i|strong|em)\s*/?>|&[a-z]+;|{_PICTURE}")
+_BREAK = late(r"\s*<(?:br|sub|sup)\b.*", re.DOTALL)
+_TAG = late(r"</?[a-z]+\s*/?>")
 #: The rule below the header of a grid of reStructuredText.
-_GRID_HEAD = re.compile(r"(?m)^\s*\+(?:=+\+)+\s*$")
+_GRID_HEAD = late(r"(?m)^\s*\+(?:=+\+)+\s*$")
 #: Before a title and behind it: `- ### Strong scaling:`
-_TITLE_MARKS = re.compile(r"^[\s#*>+=-]+|[\s#*:：=-]+$")
+_TITLE_MARKS = late(r"^[\s#*>+=-]+|[\s#*:：=-]+$")
 #: `** Reading, no cache`, `== ResNet-50, fp16 ==`
-_HEADING = re.compile(r"[#*>=-]+ +[^\W\d_]")
+_HEADING = late(r"[#*>=-]+ +[^\W\d_]")
 #: `[OneFlow](../OneFlow)`
-_LINK = re.compile(r"\[([^\[\]]+)\]\([^()\s]*[./#][^()\s]*\)")
+_LINK = late(r"\[([^\[\]]+)\]\([^()\s]*[./#][^()\s]*\)")
 
 
 def unmarked(cell: str) -> str:
@@ -581,7 +581,7 @@ def titled_numbers(text: str) -> str | None:
 
 
 #: `T(8) = 12.5 s`, `8 ranks -> 12.5`.
-_NAMED_NUMBER = re.compile(
+_NAMED_NUMBER = late(
     r"(?P<name>(?=[^:=>→]*[^\W\d_])[^:=>→]+|\w+ ?= ?\d+) ?(?:[:=]|[-=]>|→)\s+(?P<value>\S+(?: [^\W\d]\S*)?)"
 )
 
@@ -644,7 +644,7 @@ def _upright(rows: Sequence[Sequence[str]]) -> list[list[str]] | None:
 
 
 #: `------------ ---------- --------`: a rule over each column of a table in columns of fixed width.
-_RULED = re.compile(r"^[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+[ \t]*$", re.MULTILINE)
+_RULED = late(r"^[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+[ \t]*$", re.MULTILINE)
 
 
 def ruled_table(text: str) -> str | None:
@@ -912,9 +912,9 @@ def _drawn(text: str) -> Iterator[Record]:
 
 
 #: Behind the number that begins a line: `8: 1.5 s`, `8) 1.5 s`.
-_COLON = re.compile(r"^(\d+)[:)](?=\s)")
+_COLON = late(r"^(\d+)[:)](?=\s)")
 #: The blanks between a name and its unit.
-_APART_UNIT = re.compile(rf"(?<=[^\W\d_])\s+(?=[\[(](?:{'|'.join(TIME_WORDS)})[\])](?:\s|$))")
+_APART_UNIT = late(rf"(?<=[^\W\d_])\s+(?=[\[(](?:{'|'.join(TIME_WORDS)})[\])](?:\s|$))")
 
 
 def _records(text: str, delimiter: str, name: str) -> Iterator[Record]:
@@ -1321,24 +1321,24 @@ def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Coun
 # --- a table in the source of a LaTeX document ------------------------------------------------------------------------
 
 
-_TABULAR = re.compile(r"\\begin\{(tabular[x*]?|longtable)\}.*?\\end\{\1\}", re.DOTALL)
+_TABULAR = late(r"\\begin\{(tabular[x*]?|longtable)\}.*?\\end\{\1\}", re.DOTALL)
 _BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
-_CAPTION = re.compile(rf"\\caption(?:\[[^\]]*\])?{_BRACED}")
-_ROW_END = re.compile(r"\\\\(?:\s*\[[\d.]+\s*\w+\])?")
+_CAPTION = late(rf"\\caption(?:\[[^\]]*\])?{_BRACED}")
+_ROW_END = late(r"\\\\(?:\s*\[[\d.]+\s*\w+\])?")
 #: Comments, rules, and the beginning and end of an environment with its arguments: they hold no cell.
-_NO_CELL = re.compile(
+_NO_CELL = late(
     r"(?<!\\)%.*|\\(?:top|mid|bottom|h)(?:rule|line)\b(?:\[[^\]]*\])?|\\c(?:mid)?(?:rule|line)(?:\([^)]*\))?\{[^}]*\}"
     rf"|\\(?:label|caption){_BRACED}|\\(?:begin|end)\{{[^}}]*\}}(?:\[[^\]]*\])?(?:{_BRACED})*"
 )
-_SPAN = re.compile(rf"\\multicolumn\{{(\d+)\}}\{{[^}}]*\}}{_BRACED}")
+_SPAN = late(rf"\\multicolumn\{{(\d+)\}}\{{[^}}]*\}}{_BRACED}")
 #: `\textbf{8}`, `\multirow{2}{*}{8}`: a command around what is shown.
-_AROUND = re.compile(r"\\[a-zA-Z]+\*?(?:\{[^{}]*\}\{[^{}]*\})?\{([^{}]*)\}")
+_AROUND = late(r"\\[a-zA-Z]+\*?(?:\{[^{}]*\}\{[^{}]*\})?\{([^{}]*)\}")
 _SIGNS = (
-    (re.compile(r"\\pm\b"), "±"),
-    (re.compile(r"\\times\b"), "×"),
-    (re.compile(r"\\[,;:! ]|~"), " "),
-    (re.compile(r"\\([%&_#$])"), r"\1"),
-    (re.compile(r"(?<!\\)\$|[{}]"), ""),
+    (late(r"\\pm\b"), "±"),
+    (late(r"\\times\b"), "×"),
+    (late(r"\\[,;:! ]|~"), " "),
+    (late(r"\\([%&_#$])"), r"\1"),
+    (late(r"(?<!\\)\$|[{}]"), ""),
 )
 
 

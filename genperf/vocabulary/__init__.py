@@ -3,8 +3,10 @@
 No other room lists words of a role: a new name, unit or language is a word in the table.
 """
 
+import re
 import tomllib
 from pathlib import Path
+from typing import Any, cast
 
 _TABLE: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
@@ -27,3 +29,25 @@ def any_of(*places: str) -> str:
     '(?:1|true|yes|y)'
     """
     return f"(?:{'|'.join(word for place in places for word in words_of(place))})"
+
+
+class _LatePattern:
+    """A regular expression that is compiled when it is first used: most of those of a reader never are."""
+
+    def __init__(self, text: str, flags: int) -> None:
+        self.pattern, self.flags = text, flags
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(re.compile(self.pattern, self.flags), name)
+        # The next time it is an attribute like any other.
+        setattr(self, name, method)
+        return method
+
+
+def late(text: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a regular expression that is compiled when it is first used.
+
+    >>> late("(a+)b").findall("ab aab")
+    ['a', 'aa']
+    """
+    return cast("re.Pattern[str]", _LatePattern(text, flags))

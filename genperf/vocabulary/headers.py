@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.vocabulary import any_of, section, words_of
+from genperf.vocabulary import any_of, late, section, words_of
 
 #: Units of time, with the one that `read_table` takes: none that is another word in a header.
 TIME_WORDS = {
@@ -35,9 +35,9 @@ _LEFT = frozenset(words_of("headers.left"))
 _MULTIPLES = {word: multiple for multiple, spelled in section("multiples").items() for word in spelled}
 _IN_DIGITS = {word: number for number, spelled in section("numbers").items() for word in spelled}
 #: `10k samples/s`: so many of them.
-_TENS = re.compile(r"(10+)([kmb]?)")
+_TENS = late(r"(10+)([kmb]?)")
 #: `Tokens/s (M)`: millions of them.
-_MULTIPLE_BEHIND = re.compile(
+_MULTIPLE_BEHIND = late(
     rf"(?P<rate>.+[^\W_])(?:\s*(?P<bracket>[(\[])|,? |_)(?:in )?"
     rf"(?P<multiple>[kKMB]|(?i:{'|'.join(map(re.escape, _MULTIPLES))}))\.?(?(bracket)[)\]])"
 )
@@ -57,61 +57,61 @@ _COUNTED = {word: called for called, spelled in section("counted").items() for w
 _CALLED = _COUNTED | dict.fromkeys(words_of("headers.iterations"), "iterations")
 _NEVER_A_TIME = frozenset({*_COUNTED, *_COUNTED.values()} - {*words_of("headers.counted_or_timed")})
 #: `per GPU img/s`, which is `img/s per GPU`.
-_PER_DEVICE_FIRST = re.compile(rf"^({any_of('headers.per')}[\s_\-](?:{'|'.join(sorted(DEVICE_WORDS))}))[\s_\-:,]+(.+)")
+_PER_DEVICE_FIRST = late(rf"^({any_of('headers.per')}[\s_\-](?:{'|'.join(sorted(DEVICE_WORDS))}))[\s_\-:,]+(.+)")
 #: `ktok`, `kimg`, `mcells`: so many of what is counted.
 _LONG = "|".join(sorted(word for word in {*_COUNTED, *_COUNTED.values()} if len(word) > 2))
-_MANY = re.compile(rf"\b([kmb]|千|百万|十亿)({_LONG})\b")
+_MANY = late(rf"\b([kmb]|千|百万|十亿)({_LONG})\b")
 #: What a time is per: `1b tokens`, `kimg`, `1000 samples`, `image`.
-_OF_MANY = re.compile(rf"(\d*)([kmb]?) ?({_LONG})")
+_OF_MANY = late(rf"(\d*)([kmb]?) ?({_LONG})")
 _DATA = frozenset(prefix + unit for prefix in ("", "k", "m", "g", "t") for unit in words_of("headers.data")) - {"b"}
 _PLAIN = _RATES | {*words_of("headers.plain")}
 STATISTICS = words_of("headers.statistic")
 #: A word at the end of a header that says which statistic of what was measured it is: `median`, `p99`.
-STATISTIC = re.compile(rf"{'|'.join(STATISTICS)}|p\d\d?")
+STATISTIC = late(rf"{'|'.join(STATISTICS)}|p\d\d?")
 #: `time for 100 steps`, none of them the mean, and `s per 100 steps`.
-_OF_STEPS = re.compile(rf"([1-9]\d*|(?=k ))(k?) ?({'|'.join(sorted(STEP_WORDS))})\b")
+_OF_STEPS = late(rf"([1-9]\d*|(?=k ))(k?) ?({'|'.join(sorted(STEP_WORDS))})\b")
 #: `it_s`, `steps_s`: so many a second.
-_STEPS_A_SECOND = re.compile(rf"((?:train_|env_|mean_|avg_)?{any_of('headers.counted_steps')})_s", re.IGNORECASE)
-_PER = re.compile(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
+_STEPS_A_SECOND = late(rf"((?:train_|env_|mean_|avg_)?{any_of('headers.counted_steps')})_s", re.IGNORECASE)
+_PER = late(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
 #: `num.gpus`, `Step.time..ms.`: what R makes of blanks and signs.
-_DOTTED = re.compile(r"[^\W\d_]+(?:\.{1,2}[^\W_]+)+\.*")
-_DOTTED_RATE = re.compile(
+_DOTTED = late(r"[^\W\d_]+(?:\.{1,2}[^\W_]+)+\.*")
+_DOTTED_RATE = late(
     rf"(?<![^\W_])(?:(?:{_LONG})s?|{any_of('headers.counted_steps')})\.(?:s|sec|second)\b"
     rf"(?:\.(?:{'|'.join(sorted(DEVICE_WORDS))})\b)?",
     re.IGNORECASE,
 )
-_SECTION = re.compile(rf"{any_of('headers.section')}[./|](?=[a-z_])", re.IGNORECASE)
+_SECTION = late(rf"{any_of('headers.section')}[./|](?=[a-z_])", re.IGNORECASE)
 #: Behind a header: what is given of its scatter, `step time (s) ± std`.
-_SCATTER = re.compile(r"(?<=\S)\s*(?:±|\+/-).*")
+_SCATTER = late(r"(?<=\S)\s*(?:±|\+/-).*")
 #: Behind a header: which way is better, or of how much memory a share is: `%used (80 GiB)`.
-_BETTER = re.compile(
+_BETTER = late(
     r"\s*(?:[(\[]?(?:lower|higher|less|more|smaller|larger)\W+(?:is\W+)?better[)\]]?|[(\[]?[↓↑][)\]]?"
     r"|[(\[]\d+(?:\.\d+)? ?[GMT]i?B[)\]])\s*$",
     re.I,
 )
 #: Behind a header: the letter that formulas have for it, and no unit: `Speed-up, S`, `Efficiency E (%)`, `Nodes (N)`.
-_SYMBOL = re.compile(
+_SYMBOL = late(
     r"(?<=[^\W\d_])(?:,\s*|\s*[(\[]|\s+(?=[SE]\b))(?![kKMBGTWJshdm]\b)[A-Za-z](?:_\w|\([a-zA-Z]\))?[)\]]?"
     r"(?=\s*(?:[(\[][^()\[\]]*[)\]])?$)"
 )
-_OF_A_CLOCK = re.compile(r"(d+-)?h{1,2}:mm:ss")
+_OF_A_CLOCK = late(r"(d+-)?h{1,2}:mm:ss")
 #: `tok/s/H100`
-_KIND_OF_DEVICE = re.compile(any_of("cells.kinds_of_devices"))
+_KIND_OF_DEVICE = late(any_of("cells.kinds_of_devices"))
 #: In brackets behind a time: a unit that is not known, `sem.`, `wk`, or so many of one, `0.1 ms`; `(tp)` is a variant.
-_OTHER_UNIT = re.compile(
+_OTHER_UNIT = late(
     rf".*[(\[]\s*(?:(?i:{any_of('headers.other_time')})\.?"
     rf"|(?!(?i:{any_of('headers.no_unit')})\b)[^\W\d_]{{3,9}}\."
     rf"|(?:[×x]? ?\d[\d.,^*e-]* ?|{any_of('headers.multiple_of_time')})(?:{'|'.join(map(re.escape, _UNITS_OF_TIME))})"
     r")\s*[)\]]"
 )
 #: The header of money, and what beside it says that it is that of an hour.
-MONEY_IN_NAME = re.compile(rf"(^|.*[\W_]){any_of('columns.money')}([\W_].*|$)")
-_HOURLY = re.compile(any_of("headers.hourly"))
+MONEY_IN_NAME = late(rf"(^|.*[\W_]){any_of('columns.money')}([\W_].*|$)")
+_HOURLY = late(any_of("headers.hourly"))
 #: A time of day: `start_time`, `ended at`.
-MOMENT = re.compile(rf"(?:(?P<begun>{any_of('headers.begun')})|{any_of('headers.ended')})(?:[ _](?:time|at|date))?")
-_TO_AN_END = re.compile(r"\b(?:time|minutes|hours|days) to (?:train|accuracy|solution|convergence|target|loss)|\bttt\b")
+MOMENT = late(rf"(?:(?P<begun>{any_of('headers.begun')})|{any_of('headers.ended')})(?:[ _](?:time|at|date))?")
+_TO_AN_END = late(r"\b(?:time|minutes|hours|days) to (?:train|accuracy|solution|convergence|target|loss)|\bttt\b")
 #: One device or node, whose throughput this is: `1 GPU img/s`, `images_per_sec_single_gpu`.
-OF_A_SINGLE = re.compile(
+OF_A_SINGLE = late(
     rf"(?<![^\W_])(?:1[\s_\-]?|{any_of('headers.one')})(?:{'|'.join(sorted(DEVICE_WORDS | NODE_WORDS))})(?![^\W_])",
     re.IGNORECASE,
 )
@@ -140,13 +140,13 @@ class Header(Struct, frozen=True):
 
 
 #: `Time (seconds)` of `Time (seconds) N=10000`: a header up to its unit, with words behind it.
-_WORDS_BEHIND = re.compile(r"[^()\[\]]*\w[^()\[\]]*[(\[](?P<unit>[^()\[\]]+)[)\]](?=\s+(?:[-–]\s+)?\w)")
+_WORDS_BEHIND = late(r"[^()\[\]]*\w[^()\[\]]*[(\[](?P<unit>[^()\[\]]+)[)\]](?=\s+(?:[-–]\s+)?\w)")
 
 
 #: `step time (DDP)`: a variant in brackets.
-_VARIANT = re.compile(r"([^()\[\]]+) ?[(\[][^()\[\]]+[)\]]")
+_VARIANT = late(r"([^()\[\]]+) ?[(\[][^()\[\]]+[)\]]")
 #: `Time1`, `Time2`: repeats beside each other.
-_NUMBERED = re.compile(r"((?:.*[\W_])?([^\W\d_]+))\d{1,2}")
+_NUMBERED = late(r"((?:.*[\W_])?([^\W\d_]+))\d{1,2}")
 
 
 def bare(column: str) -> str:
@@ -506,9 +506,9 @@ TIME_UNITS = {
 }
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _PREFIXES |= {"ki": 2.0**10, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
-_PER_STEP = re.compile(rf"(?: ?/ ?| per )(?:{'|'.join(sorted(STEP_WORDS))})$")
+_PER_STEP = late(rf"(?: ?/ ?| per )(?:{'|'.join(sorted(STEP_WORDS))})$")
 #: Units that take a prefix, each with what it measures.
-_PREFIXED = re.compile(r"([kKMGTP]i?)?(B|o|bytes?|bit|bits|b|FLOPS|FLOP|Flops|W|J|Wh|Hz)(/s|/sec|ps)?")
+_PREFIXED = late(r"([kKMGTP]i?)?(B|o|bytes?|bit|bits|b|FLOPS|FLOP|Flops|W|J|Wh|Hz)(/s|/sec|ps)?")
 #: Behind a number without a blank: so many thousands, millions or billions of whatever the column counts.
 MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
-from genperf.vocabulary import any_of, section, words_of
+from genperf.vocabulary import any_of, late, section, words_of
 from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, bare, header_of, in_blanks
 
 #: Names that tables of any program use, those of a transformer, and all: the canonical name first. Families use it.
@@ -19,11 +19,11 @@ PHASES = section("phases")
 #: Where one of these is known, the batch of a pass is not that of a worker.
 _BESIDE_A_PASS = ("global_batch", "micro_batches", *WAYS[1:])
 #: A batch of all whose name has such a word counts tokens: `tokens_per_batch`, `Global batch size (tokens)`.
-IN_TOKENS = re.compile("tokens?", re.IGNORECASE)
-_RELATIVE = re.compile(rf"(^|.*_){any_of('columns.relative', 'columns.efficiency')}(_.*)?")
-_EFFICIENCY = re.compile(rf"(^|.*_){any_of('columns.efficiency')}(_.*)?")
+IN_TOKENS = late("tokens?", re.IGNORECASE)
+_RELATIVE = late(rf"(^|.*_){any_of('columns.relative', 'columns.efficiency')}(_.*)?")
+_EFFICIENCY = late(rf"(^|.*_){any_of('columns.efficiency')}(_.*)?")
 #: What a title or a cell says of how runs were scaled: "Strong scaling, ResNet-50".
-TITLE_OF_SCALED = re.compile(any_of("cells.kind_in_a_title"))
+TITLE_OF_SCALED = late(any_of("cells.kind_in_a_title"))
 
 
 @lru_cache(maxsize=10_000)
@@ -112,9 +112,9 @@ def meant_by(column: str) -> str | None:
 
 
 #: A column that counts what loads a machine: users, connections.
-LOAD = re.compile(rf"(^|.*[\W_]){any_of('log.counted')}([\W_].*|$)", re.IGNORECASE)
+LOAD = late(rf"(^|.*[\W_]){any_of('log.counted')}([\W_].*|$)", re.IGNORECASE)
 #: What parts the words of a name; Latin letters beside Chinese ones are two words.
-_BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])(?=[a-z])")
+_BETWEEN_WORDS = late(r"[\W_]+|(?<=[a-z])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])(?=[a-z])")
 
 
 def words_in(name: str) -> set[str]:
@@ -143,7 +143,7 @@ def named_in_part(name: str, columns: Collection[str], further: bool = False) ->
 
 
 #: What a name says beside what is counted, in several languages.
-_SAYS_A_COUNT = re.compile(
+_SAYS_A_COUNT = late(
     rf"^(total_)?{any_of('headers.number_of')}_|^alloc(ated)?_|_{any_of('headers.number_behind')}(?=$|_per_)"
     rf"|^total_(?!.*batch)|(?<!batch)(?<!size)_{any_of('headers.in_all')}$"
     r"|^n(?=(worker|rank|gpu|node|task|proc|thread|core|device|host)s$)"
@@ -162,23 +162,23 @@ def _as_a_count(column: str) -> frozenset[str]:
     return frozenset() if plain == plain_name(column) else frozenset({plain, f"{plain}s"})
 
 
-_OF_A_RUN = re.compile(any_of("headers.of_a_run"))
+_OF_A_RUN = late(any_of("headers.of_a_run"))
 #: `H100s`, and of `# V100` what is counted.
-_KINDS_OF_DEVICES = re.compile(rf"{any_of('cells.kinds_of_devices')}(s?)")
+_KINDS_OF_DEVICES = late(rf"{any_of('cells.kinds_of_devices')}(s?)")
 #: What a batch holds so many of, as it is spelled.
 _SAMPLES = words_of("headers.of_a_batch") + tuple(
     word for called in words_of("headers.of_a_batch") for word in words_of(f"counted.{called}")
 )
 #: As `_in_other_words` spells it, with `batch_size` for a batch.
-_TOKENS_OF_A_STEP = re.compile(
+_TOKENS_OF_A_STEP = late(
     rf"({any_of('headers.of_all')}_)?(batch_size|gbs)_(size_)?(in_)?(num_)?tokens?"
     rf"|(num_|total_)?tokens_{any_of('headers.per')}_(global_)?(batch_size|{any_of('headers.step')})"
 )
 #: How many steps were done: `num_steps`, `iterations`.
-STEPS = re.compile(rf"((num|n|total|max|train|training|number_of|timed|measured)_)*({any_of('headers.step')})(s|es)")
+STEPS = late(rf"((num|n|total|max|train|training|number_of|timed|measured)_)*({any_of('headers.step')})(s|es)")
 #: How many epochs a run had.
-EPOCHS = re.compile(rf"((num|n|total|max|train|number_of)_)*({any_of('headers.epoch')})(s|n)")
-_ONE_PER_OTHER = re.compile(rf"(\w+?)_{any_of('headers.per')}_(\w+)")
+EPOCHS = late(rf"((num|n|total|max|train|number_of)_)*({any_of('headers.epoch')})(s|n)")
+_ONE_PER_OTHER = late(rf"(\w+?)_{any_of('headers.per')}_(\w+)")
 
 
 @lru_cache(maxsize=10_000)
