@@ -23,6 +23,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray
 from genperf.errors import GenperfError, TableError, attempted, counted, listed
+from genperf.table import content, documents, facts, shape
 from genperf.table.cells import (
     EUROPEAN_GROUPS,
     Source,
@@ -35,57 +36,6 @@ from genperf.table.cells import (
     step,
 )
 from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in, seconds_of
-from genperf.table.content import (
-    HEAD_BYTES,
-    MAX_FILE_BYTES,
-    MAX_PARQUET_CELLS,
-    WEB_PAGE,
-    decoded,
-    files_of,
-    head_of,
-    names_several,
-    of_windows,
-    read_content,
-    refuse_other_text,
-)
-from genperf.table.documents import (
-    EVENTS,
-    drawn_tables,
-    logged_scalars,
-    notebook_text,
-    of_events,
-    of_exposition,
-    of_literals,
-    of_outline,
-    sheets_of,
-    with_drawn_tables,
-)
-from genperf.table.facts import (
-    MOST_OF_A_LOG,
-    MOST_READ,
-    PATHS,
-    Run,
-    begins_with_facts,
-    is_log,
-    is_result,
-    numbers_the_lines,
-    read_back,
-    source_of_log,
-    source_of_rows,
-    source_of_settings,
-    source_of_steps,
-    steady_of,
-    with_facts,
-)
-from genperf.table.shape import (
-    VARIANT,
-    counts_beside,
-    melted,
-    of_all_devices,
-    units_in,
-    with_factors,
-    with_variants,
-)
 from genperf.table.text import (
     FIRST_ROWS,
     JSON,
@@ -137,12 +87,14 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     if not sources:
         raise faults[0]
     sources = {file: _named_by_tag(source, file) for file, source in sources.items()}
-    rows = {file: _of_scalars(source, file) or source_of_steps(source) or source for file, source in sources.items()}
+    rows = {
+        file: _of_scalars(source, file) or facts.source_of_steps(source) or source for file, source in sources.items()
+    }
     # Tables with a header are put below each other, also where each has a single row.
     runs = {file: source for file, source in rows.items() if len(source) == 1 and not source.delimiter}
     data_files = [file for file in rows if file not in runs]
     # Beside the runs of a folder may lie what watched them, with columns of its own.
-    tables = [file for file in data_files if any(map(is_result, sources[file].cells))]
+    tables = [file for file in data_files if any(map(facts.is_result, sources[file].cells))]
     alike = len({frozenset(sources[file].cells) for file in data_files}) < 2
     if not runs or (2 * len(runs) <= len(rows) and tables and alike):
         if faults:
@@ -171,13 +123,13 @@ def _of_scalars(source: Source, file: str) -> Source | None:
         units = dict.fromkeys([name] if source.units else [], "".join(source.units.values()))
         return replace(source, cells={name: source.cells["value"]}, units=units, delimiter="")
     unnamed = all(re.fullmatch(r"column\d", n) for n in source.cells)
-    if not is_result(name) or not 1 <= len(source.cells) <= 3 or not unnamed:
+    if not facts.is_result(name) or not 1 <= len(source.cells) <= 3 or not unnamed:
         return None
     columns = {n: [number_in(cell) for cell in labels(cells)] for n, cells in source.cells.items()}
-    measured = [n for n, values in columns.items() if not numbers_the_lines(values)]
+    measured = [n for n, values in columns.items() if not facts.numbers_the_lines(values)]
     if len(measured) != 1 or len(source) < 2:
         return None
-    return source_of_rows([Run(values={name: columns[measured[0]]})], source.name)
+    return facts.source_of_rows([facts.Run(values={name: columns[measured[0]]})], source.name)
 
 
 def _opened(texts: Mapping[str, str], opened: Callable[[str], Source]) -> tuple[dict[str, Source], list[GenperfError]]:
@@ -214,7 +166,7 @@ def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequ
         lines=np.arange(1, sum(sizes) + 1),
         ragged=tuple(rejection for source in opened for rejection in source.ragged),
         steps=tuple(step(f"{text} (in {count} of {len(opened)} files)") for text, count in counts.items()),
-        steady=steady_of(list(cells), steps_of_rows),
+        steady=facts.steady_of(list(cells), steps_of_rows),
     )
 
 
@@ -238,7 +190,7 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
             records[place] |= {n: cell for n, cell in new.items() if label(cell)}
             units |= {n: unit for n, unit in source.units.items() if n not in units}
             steady[place] |= {n: cells[0] for n, cells in source.steady.items()}
-    with_result = [p for p, record in records.items() if any(is_result(n, units.get(n, "")) for n in record)]
+    with_result = [p for p, record in records.items() if any(facts.is_result(n, units.get(n, "")) for n in record)]
     # How a run ended may be told in the folder around its result.
     around = {os.path.dirname(place) for place in with_result} - {*with_result}
     with_ending = [p for p, record in records.items() if p not in around and not _ENDINGS.isdisjoint(record)]
@@ -264,7 +216,7 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
         "file",
         units=units,
         steps=tuple(map(step, notes)),
-        steady=steady_of(columns, [steady[place] for place in records]),
+        steady=facts.steady_of(columns, [steady[place] for place in records]),
         runs=True,
     )
 
@@ -301,7 +253,7 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     # What only some runs say parts them from the others by no setting, but for their network.
     meaningful = {*named, *_ENDINGS, *words_of("one_run.network")}
     partly = {n for n, cells in full.items() if not all(cells) and n not in meaningful and not canonical_of(n)}
-    partly = {n for n in partly if not is_result(n) and not is_result(n, source.units.get(n, ""))}
+    partly = {n for n in partly if not facts.is_result(n) and not facts.is_result(n, source.units.get(n, ""))}
     filled = {n: np.array(cells, dtype=object) for n, cells in full.items() if cells != in_source[n]}
     if not (aliases or partly or filled):
         return source
@@ -341,7 +293,7 @@ def _without_repeats(
     def rank(name: str) -> tuple[bool, ...]:
         """Return a key by which the column that is to be kept precedes those that repeat it."""
         is_known = canonical_of(name) is not None or plain_name(name) in words_of("log.counted")
-        return name not in named, not is_known, not counts_devices(name), not is_result(name)
+        return name not in named, not is_known, not counts_devices(name), not facts.is_result(name)
 
     def repeats(cells: Sequence[str], kept: Sequence[str]) -> bool:
         """Tell whether cells equal those of a kept column wherever both are filled."""
@@ -404,28 +356,28 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
         if isinstance(frame, pd.DataFrame):
             return _from_frame(frame, "DataFrame")
         raise TableError(f"a table is read from a path or a DataFrame, not from {type(source).__name__}")
-    if names_several(source):
+    if content.names_several(source):
         return open_files([source], delimiter)
     path = Path(os.path.expanduser(source))
-    head = head_of(str(path)) if path.is_file() and path.stat().st_size > MAX_FILE_BYTES else b""
-    if head[:4] not in (b"", b"PAR1") and is_log(head.decode("utf-8", "replace")):
+    head = content.head_of(str(path)) if path.is_file() and path.stat().st_size > content.MAX_FILE_BYTES else b""
+    if head[:4] not in (b"", b"PAR1") and facts.is_log(head.decode("utf-8", "replace")):
         # Of a log that is too long to be read whole the beginning is read.
         with path.open("rb") as file:
-            lines = file.read(MOST_OF_A_LOG).decode("utf-8", "replace")
-        if (log := source_of_log(lines, str(source), path.stat().st_size)) is not None:
+            lines = file.read(facts.MOST_OF_A_LOG).decode("utf-8", "replace")
+        if (log := facts.source_of_log(lines, str(source), path.stat().st_size)) is not None:
             return log
-    name, data = read_content(source)
+    name, data = content.read_content(source)
     if data[:4] == b"PAR1":
         return _from_parquet(data, name)
-    if EVENTS in data[:64]:
-        run = Run(values=dict[str, list[Any]](logged_scalars(name)))
+    if documents.EVENTS in data[:64]:
+        run = facts.Run(values=dict[str, list[Any]](documents.logged_scalars(name)))
         if not run.measured:
             raise TableError("holds no time, no rate and no two steps to measure a time between", where=name)
-        return source_of_rows([run], name, "record")
+        return facts.source_of_rows([run], name, "record")
     if b"xl/" in data and zipfile.is_zipfile(io.BytesIO(data)):
         return _from_workbook(data, name)
-    opened = _from_text(decoded(data, name), name, delimiter)
-    if not of_windows(data):
+    opened = _from_text(content.decoded(data, name), name, delimiter)
+    if not content.of_windows(data):
         return opened
     return replace(opened, steps=(step("read as text of Windows (cp1252), since it is not UTF-8"), *opened.steps))
 
@@ -449,24 +401,32 @@ _PARAGRAPH = late(r"(?:^(?=.*\S).*(?:\n|\Z)){3,}", re.MULTILINE)
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     """Read a text by what it begins with: events, JSON, a web page, literals, an outline; else as a table or a log."""
     text = _TYPES.sub("", text.translate(_FRAMES))
-    if delimiter is None and (events := of_events(text)) is not None and (log := source_of_log(events, name)):
+    if (
+        delimiter is None
+        and (events := documents.of_events(text)) is not None
+        and (log := facts.source_of_log(events, name))
+    ):
         return log
     if JSON.match(text):
-        text = notebook_text(text) or text
-    elif WEB_PAGE.match(text):
-        text = drawn_tables(text) or text
+        text = documents.notebook_text(text) or text
+    elif content.WEB_PAGE.match(text):
+        text = documents.drawn_tables(text) or text
     else:
-        metrics = of_exposition(text) if "{" in text[:HEAD_BYTES] else None
-        text = metrics or of_literals(text) or of_outline(text) or text
-        text = with_drawn_tables(text) if any(sign in text for sign in ("<table", "<!--", "list-table::")) else text
-    refuse_other_text(text, name)
+        metrics = documents.of_exposition(text) if "{" in text[: content.HEAD_BYTES] else None
+        text = metrics or documents.of_literals(text) or documents.of_outline(text) or text
+        text = (
+            documents.with_drawn_tables(text)
+            if any(sign in text for sign in ("<table", "<!--", "list-table::"))
+            else text
+        )
+    content.refuse_other_text(text, name)
     if delimiter is not None:
         return read_delimited(text, name, delimiter)
     source = attempted(lambda: read_records(text, name) or _table_or_log(text, name))
     is_unclear = isinstance(source, GenperfError) or len(source) < 2 or "column1" in source.cells
     if is_unclear and (named := named_numbers(text)) is not None:
         wide = read_delimited(named, name, "\t")
-        source = source if melted(wide) is wide else wide
+        source = source if shape.melted(wide) is wide else wide
     if isinstance(source, GenperfError):
         raise source
     return source
@@ -480,7 +440,7 @@ def _not_delimited(text: str, name: str) -> Source | None:
         return source_of(name, ["value"], [[text.strip()]], [1], units={"value": number.unit} if number.unit else {})
     if (table_of_paragraph := _table_within(text, name)) is not None:
         return table_of_paragraph
-    if is_log(text) and (log := source_of_log(text, name)) is not None:
+    if facts.is_log(text) and (log := facts.source_of_log(text, name)) is not None:
         return log
     table = cut_table(text)
     return None if table is None else read_delimited(table, name, "\t")
@@ -488,11 +448,11 @@ def _not_delimited(text: str, name: str) -> Source | None:
 
 def _table_or_log(text: str, name: str) -> Source:
     """Read a text as a table; one whose lines hold facts and are no rows, as a log."""
-    if len(text) > MOST_READ:
+    if len(text) > facts.MOST_READ:
         # A long text is what its head is.
-        head = attempted(_table_or_log, text[:HEAD_BYTES].rpartition("\n")[0], name)
+        head = attempted(_table_or_log, text[: content.HEAD_BYTES].rpartition("\n")[0], name)
         if not isinstance(head, GenperfError):
-            source = source_of_log(text, name) if head.runs else plain_table(text, head)
+            source = facts.source_of_log(text, name) if head.runs else plain_table(text, head)
             if source is not None:
                 return source
     first, _, rest = text.partition("\n")
@@ -520,20 +480,20 @@ def _table_or_log(text: str, name: str) -> Source:
         # `GPU available: True (cuda), used: True`
         or first.count(": ") >= len(columns) > 1
     )
-    if begins_with_facts(text, source.delimiter in (" ", RUNS)) or (header_may_be_fact and is_log(text)):
-        return source_of_log(text, name) or source_of_settings(text, name) or source
+    if facts.begins_with_facts(text, source.delimiter in (" ", RUNS)) or (header_may_be_fact and facts.is_log(text)):
+        return facts.source_of_log(text, name) or facts.source_of_settings(text, name) or source
     if source.delimiter == RUNS and len(source) < LEAST_OF_A_TABLE * text.count("\n") and not counts_vary(source.cells):
         # A log may hold a few rows between blanks, as of the energies of a step.
-        log = source_of_log(text, name) if is_log(text) else None
+        log = facts.source_of_log(text, name) if facts.is_log(text) else None
         return source if log is None else log
     if source.delimiter != "|":
         return source
-    results = (labels(cells) for header, cells in source.cells.items() if is_result(header))
+    results = (labels(cells) for header, cells in source.cells.items() if facts.is_result(header))
     has_result = any(mostly_numbers(seconds_of(texts)) for texts in results)
-    if has_result or counts_vary(source.cells, named=False) or melted(source) is not source:
+    if has_result or counts_vary(source.cells, named=False) or shape.melted(source) is not source:
         return source
     # A log may hold a drawn table of something else, as of the devices.
-    log = source_of_log(_DRAWN_LINE.sub("", text), name)
+    log = facts.source_of_log(_DRAWN_LINE.sub("", text), name)
     return replace(log, tables=(source, *source.tables)) if log is not None and log.steady else source
 
 
@@ -552,7 +512,7 @@ def open_files(
     sources: Sequence[str | Path], delimiter: str | None = None, tell: Callable[[str], None] | None = None
 ) -> Source:
     """Read files, patterns and folders as one table, of the same columns or a run a file; `tell` reports how far."""
-    files = [file for source in sources for file in files_of(source)]
+    files = [file for source in sources for file in content.files_of(source)]
     if len(files) == 1:
         return open_source(files[0], delimiter)
     printed = {_PRINTED.sub(r"\1", file): file for file in files if _PRINTED.search(file)}
@@ -565,7 +525,7 @@ def open_files(
             tell(f"reading {places[file]:,} of {len(files):,} files")
         source = attempted(open_source, file, delimiter)
         if file in errors and (
-            isinstance(source, GenperfError) or source.runs or not any(map(is_result, source.cells))
+            isinstance(source, GenperfError) or source.runs or not any(map(facts.is_result, source.cells))
         ):
             # What a job printed and its errors are one log, where both can be read whole.
             both = attempted(lambda: "\n".join(read_text(path)[1] for path in (file, errors[file])))
@@ -580,7 +540,9 @@ def open_files(
 
 def _from_workbook(data: bytes, name: str) -> Source:
     """Return the sheets of a workbook as one table: those of the columns of the first that shows a scale."""
-    sheets, faults = _opened(sheets_of(data, name), lambda text: replace(_table_or_log(text, name), delimiter=","))
+    sheets, faults = _opened(
+        documents.sheets_of(data, name), lambda text: replace(_table_or_log(text, name), delimiter=",")
+    )
     if not sheets:
         raise faults[0]
     of_a_scale = [sheet for sheet, cells in sheets.items() if counts_vary(cells.cells)]
@@ -595,8 +557,8 @@ def _from_workbook(data: bytes, name: str) -> Source:
 
 def read_text(source: str | Path) -> tuple[str, str]:
     """Read a text file of any kind, or standard input ("-"): compressed or not, UTF-8, or UTF-16 with its mark."""
-    name, data = read_content(source)
-    return name, decoded(data, name)
+    name, data = content.read_content(source)
+    return name, content.decoded(data, name)
 
 
 def _from_parquet(data: bytes, name: str) -> Source:
@@ -609,13 +571,13 @@ def _from_parquet(data: bytes, name: str) -> Source:
     try:
         file = parquet.ParquetFile(io.BytesIO(data))
         rows, columns = file.metadata.num_rows, file.metadata.num_columns
-        frame = file.read().to_pandas() if rows * columns <= MAX_PARQUET_CELLS else None
+        frame = file.read().to_pandas() if rows * columns <= content.MAX_PARQUET_CELLS else None
     except Exception as error:  # pyarrow's errors have no common class
         reason = str(error).split("\n")[0]
         raise TableError(f"is not a Parquet file that can be read ({reason})", where=name) from None
     if frame is None:
         hint = '--aggregate summarises them while they are read, with pip install "genperf[large]"'
-        most = f"at most {MAX_PARQUET_CELLS:,} cells are read into memory"
+        most = f"at most {content.MAX_PARQUET_CELLS:,} cells are read into memory"
         raise TableError(f"holds {rows:,} rows of {columns} columns; {most}", hint=hint, where=name)
     return _from_frame(frame, name)
 
@@ -664,13 +626,13 @@ def understood(
     """
     opened = source if isinstance(source, Source) else open_source(source, delimiter)
     if not named and not opened.runs and not counts_vary(opened.cells):
-        opened = source_of_steps(opened) or opened
+        opened = facts.source_of_steps(opened) or opened
     opened = _with_duration(opened) if any(MOMENT.fullmatch(name.lower()) for name in opened.cells) else opened
     whole = _with_merged_cells(_without_idle(_without_job_steps(opened), named))
-    whole = with_variants(whole) if VARIANT in named and VARIANT not in whole.columns else whole
-    apart = whole if named else with_facts(melted(whole))
+    whole = shape.with_variants(whole) if shape.VARIANT in named and shape.VARIANT not in whole.columns else whole
+    apart = whole if named else facts.with_facts(shape.melted(whole))
     numeric = _with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})
-    tidy = tidied(with_factors(of_all_devices(numeric) if numeric.runs else numeric), named)
+    tidy = tidied(shape.with_factors(shape.of_all_devices(numeric) if numeric.runs else numeric), named)
     if not named and (stated := TITLE_OF_SCALED.search(tidy.caption.lower())) and "scaling" not in tidy.columns:
         tidy = replace(tidy, read={**tidy.read, "scaling": np.full(len(tidy), stated[1], dtype=object)})
     batch, sequence = (column_of(part, tidy.columns) for part in ("global_batch", "sequence"))
@@ -680,7 +642,7 @@ def understood(
         reshaped = understood(opened, units=units)
         if lacking & {*reshaped.columns} and {*named} - {*reshaped.columns} < lacking:
             return reshaped
-    return read_back(tidy)
+    return facts.read_back(tidy)
 
 
 def _with_batch_in_tokens(source: Source, batch: str, sequence: str) -> Source:
@@ -782,7 +744,9 @@ def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False
     With `points` these part thousands.
     """
     # `8gpu.log` is a name that holds a count, and no number with a unit.
-    texts = {n: cells.tolist() for n, cells in source.columns.items() if cells.dtype.kind == "O" and n not in PATHS}
+    texts = {
+        n: cells.tolist() for n, cells in source.columns.items() if cells.dtype.kind == "O" and n not in facts.PATHS
+    }
     words = {*re.split(r"[\W\d_]+", " ".join(source.columns).lower())}
     comma = not words.isdisjoint(words_of("headers.decimal_comma"))
     first_texts = [cell.strip() for cells in texts.values() for cell in cells[:FIRST_ROWS] if isinstance(cell, str)]
@@ -807,7 +771,7 @@ def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False
         if dotted and may_part and all(map(EUROPEAN_GROUPS.fullmatch, dotted)):
             taken = f"{dotted[0]} of '{name}' is read with a decimal point"
             steps.append(step(f"{taken}; where it parts thousands, write the number without it"))
-    beside = {n: (name, c) for name in read for n, c in counts_beside(name, texts[name]).items()}
+    beside = {n: (name, c) for name in read for n, c in shape.counts_beside(name, texts[name]).items()}
     for made, (name, counts) in beside.items():
         if made not in source.columns:
             read[made] = counts
@@ -833,7 +797,7 @@ def _unit_of_caption(source: Source) -> dict[str, str]:
     # `the average number of tokens processed per GPU per second`
     rates = [header_of(text) for text in re.split(r"[.,;:]\s+", source.caption) if not re.search(r"\d", text)]
     spelled = [f"{rate.counted}/s{'/device' * rate.shared}" for rate in rates if rate.kind == "rate" and rate.counted]
-    unit = next(iter(units_in(source.caption) or spelled), "x" if relative else "")
+    unit = next(iter(shape.units_in(source.caption) or spelled), "x" if relative else "")
     if not unit or any(header_of(name).kind for name in source.cells):
         return {}
     # A number may have a mark beside it, and no unit of its own.

@@ -10,7 +10,7 @@ import pytest
 
 from genperf.errors import TableError
 from genperf.panel import large, read_table
-from genperf.table import content, opened
+from genperf.table import content
 from genperf.table.content import read_content
 from genperf.table.opened import open_source
 
@@ -65,7 +65,7 @@ def test_parquet_is_judged_by_its_rows(tmp_path: Path, monkeypatch: pytest.Monke
     assert not large.worth_aggregating(path)
     monkeypatch.setattr(large, "AGGREGATION_MIN_ROWS", 100)
     assert large.worth_aggregating(path)
-    monkeypatch.setattr(opened, "MAX_PARQUET_CELLS", 239)
+    monkeypatch.setattr(content, "MAX_PARQUET_CELLS", 239)
     with pytest.raises(TableError, match="holds 120 rows of 2 columns; at most 239 cells are read into memory"):
         read_table(path, time="seconds", extrinsic="workers", aggregate=False)
 

@@ -24,8 +24,7 @@ def refusal(path: Path | str) -> str:
 def test_a_log_of_two_gigabytes_is_read_from_its_beginning_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for room in (facts, opened):
-        monkeypatch.setattr(room, "MOST_OF_A_LOG", 100_000)
+    monkeypatch.setattr(facts, "MOST_OF_A_LOG", 100_000)
     path = tmp_path / "train.log"
     path.write_text("world_size: 8\n" + STEPS * 200, encoding="utf-8")
     with path.open("r+b") as file:
@@ -152,10 +151,10 @@ def test_only_a_text_whose_lines_are_all_alike_is_read_as_its_first_lines_are(li
 
 @pytest.mark.parametrize("columns", [1, 3])
 def test_a_long_file_keeps_every_row(tmp_path, columns, monkeypatch):
-    monkeypatch.setattr(opened, "MOST_READ", opened.HEAD_BYTES + 1)
+    monkeypatch.setattr(facts, "MOST_READ", content.HEAD_BYTES + 1)
     rows = [",".join(row.split(",")[:columns]) for row in ROWS] * 100
     text = "\n".join([",".join(["gpus", "network", "step_s"][:columns]), *rows]) + "\n"
-    assert len(text) > opened.MOST_READ
+    assert len(text) > facts.MOST_READ
     (tmp_path / "runs.csv").write_text(text)
     source = open_source(tmp_path / "runs.csv")
     assert source.cells["gpus"].tolist() == [row.split(",")[0] for row in rows]
