@@ -91,9 +91,8 @@ def unmarked(cell: str) -> str:
     # A name goes on behind a break; what is behind the break of a number is not part of it.
     if not any(map(str.isdigit, cell.partition("<br")[0])) and "<sub" not in cell and "<sup" not in cell:
         cell = re.sub(r"\s*<br\s*/?>\s*", " ", cell)
-    before_break = _BREAK.sub("", cell) or _TAG.sub("", cell)
-    bare = re.sub(_PICTURE, "", _TAG.sub("", before_break))
-    return re.sub(r"(\*\*|`)(.*?)\1", r"\2", bare).strip()
+    shown = re.sub(_PICTURE, "", _TAG.sub("", _BREAK.sub("", cell) or cell))
+    return re.sub(r"(\*\*|`)(.*?)\1", r"\2", shown).strip()
 
 
 def _rows_of_breaks(record: Sequence[str]) -> list[list[str]]:
@@ -346,21 +345,10 @@ def _fullest_block(records: list[Record]) -> tuple[list[Record], list[Note]]:
         return records, []
     tables: list[list[Record]] = []
     for start, end in spans:
-        below_header, has_table = False, False
-        for line, row in rows:
-            cells = row[start:end]
-            is_filled = sum(map(bool, cells)) > 1
-            is_header = is_filled and not any(map(_is_number, cells))
-            if is_header and below_header:
-                # A header of two lines: the lower one is more exact.
-                first_line, upper = tables[-1].pop()
-                tables[-1].append((first_line, [below or above for above, below in zip(upper, cells, strict=True)]))
-            elif is_header:
-                tables.append([(line, cells)])
-                has_table = True
-            elif has_table and is_filled:
-                tables[-1].append((line, cells))
-            below_header = is_header
+        filled = [(line, row[start:end]) for line, row in rows if sum(map(bool, row[start:end])) > 1]
+        for _, table in _at_headers(filled, 0, (), ()):
+            columns = [k for k in range(end - start) if any(row[k] for _, row in table)]
+            tables.append(_with_one_header([(line, [row[k] for k in columns]) for line, row in table]))
 
     def columns_of_numbers(table: list[Record]) -> int:
         return sum(all(_is_number(row[k]) for _, row in table[1:]) for k in range(len(table[0][1])))
@@ -670,8 +658,6 @@ def cut_table(text: str, above: int = 3) -> str | None:
     width = max(map(len, lines), default=0)
     if not 3 <= len(lines) <= MOST_NAMES or width > MOST_NAMES or any(map(str.isdigit, lines[0])):
         return None
-    if above and lines[0][0] != " " and "  " not in lines[0]:
-        return cut_table("\n".join(lines[1:]), above - 1)  # a title
     used = [any(line[k : k + 1].strip() for line in lines) for k in range(width)]
     starts = [start for start, _ in _spans(used)]
     rows = [
@@ -1181,8 +1167,7 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     records = _records_of_arrays(scalars, arrays, objects)
     if records is not None:
         return records
-    shared_keys = set.intersection(*map(set, by_name)) if by_name else set[str]()
-    if by_name and not any(isinstance(record[key], dict) for record in by_name for key in shared_keys):
+    if by_name:
         return by_name
     inside = {key: _records_in(item, depth + 1) for key, item in objects.items()} if depth < MAX_DEPTH else {}
     several = [(key, rows) for key, rows in inside.items() if len(rows) > 1]

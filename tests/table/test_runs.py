@@ -80,7 +80,7 @@ SHAPES = {
     "blocks side by side, and a header of two lines": (
         "A,,,,B,\n# of Nodes,Rate,,,# of Nodes,Rate\n1,16,,,1,20\n2,29,,,2,30\n,,,,,\n"
         "# of Nodes,Rate,,,,\n,A,B,,,\n1,16,20,,,\n2,29,30,,,\n",
-        {"# of Nodes": ["1", "2"], "A": ["16", "29"], "B": ["20", "30"]},
+        {"# of Nodes": ["1", "2"], "Rate A": ["16", "29"], "Rate B": ["20", "30"]},
     ),
     "rows that end before the header": (
         "what,2 cards,4 cards,8 cards\na,369,313\nb,344,338\n", {"cards": ["2", "4", "2", "4"]},
