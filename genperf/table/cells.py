@@ -192,6 +192,10 @@ class Source(Struct, frozen=True, eq=False, dict=True):
         """The cells of each column as they are understood: numbers without units, also those that names hold."""
         return {**{name: cells for name, cells in self.cells.items() if name not in self.idle}, **self.read}
 
+    def changed(self, report: str, **fields: Any) -> Source:
+        """Return the cells with some fields changed, and with the step that reports it."""
+        return replace(self, steps=(*self.steps, step(report)), **fields)
+
     def take(self, rows: Index) -> Source:
         """Return the rows at some positions; each keeps its line."""
         columns = {kind: getattr(self, kind) for kind in ("cells", "read", "headers", "steady")}

@@ -21,16 +21,7 @@ from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, lists_devices, parts_of, source_of, step
 from genperf.table.clean import DURATION, is_number, number_in, seconds_of
 from genperf.vocabulary import any_of, late, section, words_of
-from genperf.vocabulary.headers import (
-    MEMORY_WORDS,
-    MULTIPLES,
-    TIME_UNITS,
-    TIME_WORDS,
-    bandwidth_of,
-    bare,
-    canonical_time,
-    header_of,
-)
+from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, bandwidth_of, bare, canonical_time, header_of
 from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, is_relative, meant_by, plain_name
 
 #: Characters of a log that are looked at: some two million lines, which take about ten seconds.
@@ -505,7 +496,7 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
     if not unit and not header_of(key).kind:
         unit = "s" if clock else unit_of_line
     multiple = groups.get("multiple", "")
-    if multiple in ("M", "G") and not unit and not MEMORY_WORDS.isdisjoint(_words_of(key)):
+    if multiple in ("M", "G") and not unit and not _words_of(key).isdisjoint(words_of("headers.memory")):
         multiple, unit = "", f"{multiple}B"
     return key, _number_in(value, multiple, groups.get("upto"), groups.get("nodes")), canonical_time(unit) or unit
 

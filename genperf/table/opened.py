@@ -650,8 +650,8 @@ def _with_batch_in_tokens(source: Source, batch: str, sequence: str) -> Source:
     samples, lengths = (np.array([number_in(text) for text in labels(source.columns[n])]) for n in (batch, sequence))
     if not (len(source) and samples.min() > MOST_SEQUENCES and lengths.min() >= LEAST_SEQUENCE):
         return source
-    named = step(f"'{batch}' is taken to be in tokens: no step has {samples.min():,.0f} samples of such a length")
-    return replace(source.renamed({batch: f"{batch} (tokens)"}), steps=(*source.steps, named))
+    report = f"'{batch}' is taken to be in tokens: no step has {samples.min():,.0f} samples of such a length"
+    return source.renamed({batch: f"{batch} (tokens)"}).changed(report)
 
 
 def _unit_of_rows(source: Source, stating: Sequence[str]) -> dict[str, str]:
@@ -681,9 +681,8 @@ def _with_duration(source: Source) -> Source:
         start, end = (np.array([text[:19] for text in texts[by_kind[k]]], "datetime64[s]") for k in (True, False))
     except ValueError:  # no day of a calendar
         return source
-    report = step(f"'duration' is '{by_kind[False]}' less '{by_kind[True]}', in seconds")
-    seconds = (end - start) / np.timedelta64(1, "s")
-    return replace(source, cells={**source.cells, "duration": seconds}, steps=(*source.steps, report))
+    report = f"'duration' is '{by_kind[False]}' less '{by_kind[True]}', in seconds"
+    return source.changed(report, cells={**source.cells, "duration": (end - start) / np.timedelta64(1, "s")})
 
 
 def _without_job_steps(source: Source) -> Source:
@@ -691,8 +690,8 @@ def _without_job_steps(source: Source) -> Source:
     for cells in (cells for name, cells in source.cells.items() if plain_name(name) in words_of("columns.job")):
         jobs = np.array([_JOB_STEP.fullmatch(text) is None for text in labels(cells).tolist()])
         if jobs.any() and not jobs.all():
-            left_out = step(f"{counted(int((~jobs).sum()), 'step')} of jobs beside the jobs left out")
-            return replace(source.take(np.flatnonzero(jobs)), steps=(*source.steps, left_out))
+            report = f"{counted(int((~jobs).sum()), 'step')} of jobs beside the jobs left out"
+            return source.take(np.flatnonzero(jobs)).changed(report)
     return source
 
 
@@ -733,8 +732,8 @@ def _with_merged_cells(source: Source) -> Source:
         merged[name] = column[starts][blocks]
     if not merged:
         return source
-    report = step(f"unfilled cells of {listed([*map(repr, merged)])} take what stands above them")
-    return replace(source, cells={**source.cells, **merged}, steps=(*source.steps, report))
+    report = f"unfilled cells of {listed([*map(repr, merged)])} take what stands above them"
+    return source.changed(report, cells={**source.cells, **merged})
 
 
 def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False) -> Source:

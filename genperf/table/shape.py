@@ -24,8 +24,8 @@ from genperf.vocabulary.names import (
     PHASES,
     WAYS,
     canonical_of,
-    counts_cores,
     counts_devices,
+    counts_scale,
     is_relative,
     meant_by,
     plain_name,
@@ -209,7 +209,7 @@ def _stacked(
     text = f"{counted(len(melting), 'column')}: {column_list} became rows of "
     text += " and ".join(f"'{value}'" for value in values) + f" with '{key}'{remark}"
     text += "" if measured.all() else f"; {counted(int((~measured).sum()), 'empty cell')} left out"
-    long = replace(long, cells=cells, headers=headers, units=units, steps=(*source.steps, step(text)), idle=())
+    long = long.changed(text, cells=cells, headers=headers, units=units, idle=())
     return long.take(np.flatnonzero(measured))
 
 
@@ -238,7 +238,7 @@ def _parted_corner(corner: str) -> tuple[str, str]:
     A slash does where a count stands behind it: `model / GPUs`, `size/threads`, but not `images/s`.
     """
     below, _, beside = (text.strip(" \\") for text in corner.partition("\\" if "\\" in corner else "/"))
-    parts_names = "\\" in corner or meant_by(beside) in LEVELS or counts_cores(beside)
+    parts_names = "\\" in corner or counts_scale(beside)
     return (below, beside) if parts_names and below and beside else (corner, "")
 
 
@@ -309,10 +309,10 @@ def of_all_devices(source: Source) -> Source:
         sums = np.nansum(rates, axis=0)
         growth = np.polyfit(np.log(counts), np.log(sums / counts), 1)[0] if np.all(sums > 0.0) else 0.0
         total = sums / counts if growth > OF_ALL else sums
-        steps = (*source.steps, step(f"the rates of {len(columns)} devices became their throughput"))
         units = {**source.units, "throughput": source.units[columns[0]]}
         source = source.without(columns.values())
-        source = replace(source, read={**source.read, "throughput": total.astype(object)}, units=units, steps=steps)
+        report = f"the rates of {len(columns)} devices became their throughput"
+        source = source.changed(report, read={**source.read, "throughput": total.astype(object)}, units=units)
     return source
 
 
@@ -373,7 +373,7 @@ def _spread(long: Source, count: str, value: str) -> Source:
             columns[level][place[quantity == level]] = longer[value][quantity == level]
     level_list = listed([f"'{level}'" for level in levels], 4)
     text = f"{counted(len(levels), 'name')} of values in '{name}' became columns: {level_list}"
-    return replace(wide, cells=cells, headers=headers, steps=(*long.steps, step(text)))
+    return wide.changed(text, cells=cells, headers=headers)
 
 
 def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:

@@ -26,7 +26,7 @@ from genperf.table.facts import is_result, source_of_records, summary
 from genperf.table.shape import COUNTED, units_in
 from genperf.vocabulary import late, words_of
 from genperf.vocabulary.headers import TIME_WORDS, bare, header_of, is_other_word
-from genperf.vocabulary.names import LEVELS, canonical_of, counts_cores, is_relative, meant_by, plain_name
+from genperf.vocabulary.names import LEVELS, canonical_of, counts_scale, is_relative, meant_by, plain_name
 
 #: The fields of a record, with the line in which it starts.
 Record = tuple[int, list[str]]
@@ -484,7 +484,7 @@ def _likeliest(tables: Sequence[Sequence[Record]]) -> int:
         return 0 if timed else 1 if any(map(is_relative, cells[place])) else 2
 
     # A table that is still to be filled in, `GPUs | time` above `8 | TBD`, has nothing but its counts.
-    filled_in = [any(map(parts_of, itertools.chain.from_iterable(t[n] for n in t if not _is_count(n)))) for t in cells]
+    filled_in = [any(any(map(parts_of, t[name])) for name in t if not counts_scale(name)) for t in cells]
     scaled = [place for place, table in enumerate(cells) if filled_in[place] and counts_vary(table, named=False)]
     of_results = (place for place, table in enumerate(cells) if any(map(is_result, table)))
     return min(scaled, key=rank) if scaled else next(of_results, 0)
@@ -541,7 +541,7 @@ def _without_notes(table: Sequence[Record]) -> list[Record]:
 def counts_vary(cells: Mapping[str, Any], named: bool = True) -> bool:
     """Tell whether a column of devices, nodes, threads or the like varies, and stands beside a `named` result."""
     texts = {name: [str(cell) for cell in column if cell != ""] for name, column in cells.items()}
-    parsed = [[parts_of(cell) for cell in texts[name]] for name in cells if _is_count(name)]
+    parsed = [[parts_of(cell) for cell in texts[name]] for name in cells if counts_scale(name)]
     counts = [[cell.number if cell else "" for cell in column] for column in parsed]
     # `8x A100` counts devices, whatever its header says.
     counts += [[match[0] if (match := COUNTED.match(cell)) else "" for cell in column] for column in texts.values()]
@@ -611,7 +611,7 @@ def _is_keyed(row: Sequence[str]) -> bool:
 
 
 def _counts_runs(row: Sequence[str]) -> bool:
-    return _is_count(row[0]) and all(map(str.isdecimal, row[1:]))
+    return counts_scale(row[0]) and all(map(str.isdecimal, row[1:]))
 
 
 def _upright(rows: Sequence[Sequence[str]]) -> list[list[str]] | None:
@@ -624,7 +624,7 @@ def _upright(rows: Sequence[Sequence[str]]) -> list[list[str]] | None:
     if width < 3 or not below or any(len(row) != width for row in below) or any(map(parts_of, names)):
         return None
     measured = [name for name in names if header_of(name).kind]
-    settings = [name for name in names if name not in measured and (meant_by(name) is not None or _is_count(name))]
+    settings = [name for name in names if name not in measured and (meant_by(name) is not None or counts_scale(name))]
     if not (measured and settings and len({*names}) == len(names) < 2 * (len(measured) + len(settings))):
         return None
     named = [head if _is_keyed(head) else [head[0] or "name", *head[1:]], *below]
@@ -664,7 +664,7 @@ def cut_table(text: str, above: int = 3) -> str | None:
         [line[start:end].strip() for start, end in zip(starts, [*starts[1:], width], strict=True)] for line in lines
     ]
     is_number_cell = [[_is_number(cell) for cell in row] for row in rows[2:]]
-    has_count = any(meant_by(cell) in LEVELS or counts_cores(cell) for row in rows[:2] for cell in row)
+    has_count = any(counts_scale(cell) for row in rows[:2] for cell in row)
     if not (has_count and all(map(any, is_number_cell)) and any(map(all, zip(*is_number_cell, strict=True)))):
         return cut_table("\n".join(lines[1:]), above - 1) if above else None
     return "\n".join(map("\t".join, rows))
@@ -858,13 +858,8 @@ def _rules(text: str) -> set[int]:
     # A rule without a bar stands between two lines with the same bars, of which the upper one names a count.
     bars = [0, *(line.count("|") for line in lines), 0]
     bare = {k for k in rules if not {*"|+"} & {*lines[k - 1]}}
-    under = {k for k in bare if 0 < bars[k - 1] == bars[k + 1] and any(map(_is_count, lines[k - 2].split("|")))}
+    under = {k for k in bare if 0 < bars[k - 1] == bars[k + 1] and any(map(counts_scale, lines[k - 2].split("|")))}
     return (rules - bare) | under
-
-
-def _is_count(name: str) -> bool:
-    """Tell whether a name is that of a count of devices, nodes, threads or the like."""
-    return meant_by(name.strip()) in (*LEVELS, "threads") or counts_cores(name.strip())
 
 
 def _drawn(text: str) -> Iterator[Record]:
@@ -1054,7 +1049,7 @@ def read_records(text: str, name: str) -> Source | None:
     if not left_out:
         return source
     keys_text = listed([f"'{key}'" for key in left_out], 4)
-    return replace(source, steps=(*source.steps, step(f"{counted(left_out.total(), 'list')} of {keys_text} left out")))
+    return source.changed(f"{counted(left_out.total(), 'list')} of {keys_text} left out")
 
 
 def _source(name: str, records: Sequence[Mapping[str, Any]], lines: list[int], unit: str, what: str) -> Source:

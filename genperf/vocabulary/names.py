@@ -292,6 +292,11 @@ def counts_cores(column: str) -> bool:
     return not _spelled((column, f"{column}s")).isdisjoint(words)
 
 
+def counts_scale(column: str) -> bool:
+    """Tell whether a name counts what runs are scaled by: devices, nodes, processes, threads or cores."""
+    return meant_by(column) in LEVELS or counts_cores(column)
+
+
 def _spelled(names: Iterable[str]) -> set[str]:
     """Return all spellings of some names."""
     return {spelling for name in names for spell in _SPELLINGS for spelling in spell(name)}
