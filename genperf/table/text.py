@@ -232,12 +232,10 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
     if separator == "," and widths_of_rows == {len(joined_head)} != {len(head)}:
         columns = column_names(joined_head, f"{name}: line {line}")
     width = len(columns)
-    # The rows by their place in the body: several may stand in one line.
-    lines = [line for line, _ in body]
-    rows = {k: row if any(row[width:]) else row[:width] for k, (_, row) in enumerate(body) if width == 1 or any(row)}
+    rows = [(line, row if any(row[width:]) else row[:width]) for line, row in body if width == 1 or any(row)]
     if not rows:
         raise UnclearTableError("a header and no rows", hint="a line per run is needed below it", where=name)
-    count, widths = len(rows), {*map(len, rows.values())}
+    count, widths = len(rows), {len(row) for _, row in rows}
     in_two_words = [k for k in range(width - 1) if canonical_of(f"{columns[k]} {columns[k + 1]}") is not None]
     if separator == " " and widths == {width - 1} and len(in_two_words) == 1:
         # Blanks part a name of the header: `model batch size img/s`.
@@ -247,25 +245,24 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
         # Every row ends early: the last columns are empty.
         text = f"{counted(count, 'row')} shorter than the header: {listed(columns[-1:])} is empty there"
         steps.append(step(text))
-        rows = {k: [*row, *[""] * (width - len(row))] for k, row in rows.items()}
-    rows = {k: row if len(row) <= width else _with_brackets_closed(row) for k, row in rows.items()}
+        rows = [(line, [*row, *[""] * (width - len(row))]) for line, row in rows]
+    rows = [(line, row if len(row) <= width else _with_brackets_closed(row)) for line, row in rows]
     # Words behind the last column: `8, 1.2, (warm cache)`.
-    surplus = {k: row[width:] for k, row in rows.items() if width > 1 and row[width:]}
-    remarks = {k: cells for k, cells in surplus.items() if not any(map(parts_of, cells))}
-    complete = sum(len(row) == width for row in rows.values())
-    if remarks and (len(remarks) < complete or all(cells[0][:1] in {*"#("} for cells in remarks.values())):
+    remarks = [row[width:] for _, row in rows if 1 < width < len(row) and not any(map(parts_of, row[width:]))]
+    complete = sum(len(row) == width for _, row in rows)
+    if remarks and (len(remarks) < complete or all(cells[0][:1] in {*"#("} for cells in remarks)):
         steps.append(step(f"remarks behind {counted(len(remarks), 'row')} left out"))
-        rows |= {k: rows[k][:width] for k in remarks}
-    first_cells = [row[0] for row in rows.values() if len(row) == width + 1]
+        rows = [(line, row if any(map(parts_of, row[width:])) else row[:width]) for line, row in rows]
+    first_cells = [row[0] for _, row in rows if len(row) == width + 1]
     if count > 1 and first_cells == [*map(str, range(count))]:
         steps.append(step("the numbers of the rows, which the header does not name, left out"))
-        rows = {k: row[1:] for k, row in rows.items()}
-    ragged = {k: row for k, row in rows.items() if len(row) != width}
-    rows = {k: row for k, row in rows.items() if len(row) == width}
+        rows = [(line, row[1:]) for line, row in rows]
+    ragged = [(line, row) for line, row in rows if len(row) != width]
+    rows = [(line, row) for line, row in rows if len(row) == width]
     prose = ""
     if len(ragged) > max(len(rows), 2):
         prose = f"{len(ragged)} of its {count} lines have another number of fields than the first"
-    elif rows and width == 1 and statistics.median(len(row[0].split()) for row in rows.values()) > 3:
+    elif rows and width == 1 and statistics.median(len(row[0].split()) for _, row in rows) > 3:
         prose = "its lines are sentences"
     if prose:
         raise _no_table(prose, name)
@@ -274,11 +271,12 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
     if drawn:
         steps.append(step(f"{counted(len(rows), 'row')} read from a table drawn with | and -"))
     rejected = tuple(
-        Rejection(name, lines[k], "", separator.join(row), f"{counted(len(row), 'field')} where the header has {width}")
-        for k, row in ragged.items()
+        Rejection(name, line, "", separator.join(row), f"{counted(len(row), 'field')} where the header has {width}")
+        for line, row in ragged
     )
     about: Any = {"delimiter": separator, "steps": (*steps, *steps_to_table), "caption": title}
-    return source_of(name, columns, [*rows.values()], [lines[k] for k in rows], ragged=rejected, **about)
+    lines, cells = ([*column] for column in zip(*rows, strict=True)) if rows else ([], [])
+    return source_of(name, columns, cells, lines, ragged=rejected, **about)
 
 
 def _with_brackets_closed(row: Sequence[str]) -> list[str]:
