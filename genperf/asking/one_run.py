@@ -466,10 +466,7 @@ def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tup
 
 
 def _mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed: str) -> str:
-    """Return what is wrong with a stated figure that fits no convention: one usual mistake, or two, explain it.
-
-    Where neither does, the figure may count what is not known of the network, such as its attention.
-    """
+    """Return what is wrong with a stated figure that fits no convention: one usual mistake, or two, explain it."""
     claim = run.claims[claimed]
     figure = f"the {'printed' if claimed == PRINTED else 'stated'} {share_text(claim, decimals=int(claim < 0.1))}"
     peak = three_digits(run.device.sparse * run.dense_peak / 1e12)

@@ -66,10 +66,7 @@ def plateau_in(path: str) -> dict[str, Cell]:
 
 
 def _rows(text: str) -> Iterator[tuple[int, int, str, str, list[str]]]:
-    """Yield the number of each row's line, the bytes, their type, the operation, and the cells behind the root.
-
-    These are a time, two bandwidths and the count of wrong results, for each kind of buffer.
-    """
+    """Yield the number of each row's line, its bytes, type and operation, and the cells behind the root: times, bandwidths."""
     for number, line in enumerate(text.splitlines(), 1):
         if (row := _ROW.fullmatch(line)) is not None:
             size, kind, operation, cells = row.groups()

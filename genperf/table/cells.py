@@ -608,10 +608,7 @@ def median_of(text: str) -> float | None:
 
 
 def _clock_of(name: str, texts: Sequence[str], durations: Mapping[str, float]) -> dict[str, float]:
-    """Return the seconds of `41:10`, as the header, or `1:05:30` beside it, says what stands before the colon.
-
-    Where neither says it, a time that goes by is in minutes and seconds, as progress bars and `time -v` print it.
-    """
+    """Return the seconds of `41:10`: of hours or minutes as the header or `1:05:30` beside it says, else of minutes."""
     match, header = _TWO_PARTS.search(name.lower()), header_of(name)
     goes_by = bool(durations or header.of or not _GOES_BY.isdisjoint(words_in(name)))
     if match is not None:

@@ -88,10 +88,7 @@ def files_of(source: str | Path) -> list[str]:
 
 
 def _files_in(folder: str) -> list[str]:
-    """Return the files in a folder and inside it, without hidden and empty ones; links to folders are not followed.
-
-    Of a hidden folder beside files, such as the `.hydra` of a run, only the settings are read.
-    """
+    """Return the files in a folder and inside it, without hidden and empty ones but hidden settings."""
     files: list[str] = []
     for place, folders, names in os.walk(folder):
         hidden = os.path.basename(place).startswith(".") and place != folder

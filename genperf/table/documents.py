@@ -188,10 +188,7 @@ def _of_tuples(text: str) -> str | None:
 
 
 def _of_lists(text: str) -> str | None:
-    """Return the longest lists by name, `gpus = [1, 2]`, as the columns of a CSV; None where none counts devices.
-
-    A comment behind a list is its unit, `speed = [10, 19]  # img/s`, where with it the name is that of a measurement.
-    """
+    """Return the longest lists by name, `gpus = [1, 2]  # a unit`, as columns of a CSV; None without a count."""
     lists: dict[str, list[str]] = {}
     for match in _LIST.finditer(text):
         name, unit = match["name"], (match["unit"] or "").strip()

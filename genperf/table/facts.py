@@ -351,10 +351,7 @@ def _stands_bare(key: str) -> bool:
 
 
 def _number(text: str, multiple: str = "") -> float:
-    """Return the number in a fact: `1:02:03` is 3723 seconds, and `1,024` with the multiple `k` is 1,024,000.
-
-    A multiple is a letter behind the number: one of `MULTIPLES`, or a `G`, which multiplies data.
-    """
+    """Return the number in a fact: `1:02:03` is 3723 seconds, and `1,024` with the multiple `k` is 1,024,000."""
     # A text that is no duration comes back as it is.
     seconds = seconds_of([text])[0]
     number = seconds if isinstance(seconds, float) else number_in(text.replace(",", ""))
@@ -518,10 +515,7 @@ def _number_in(value: str, multiple: str, upto: str | None, nodes: str | None) -
 
 @lru_cache(maxsize=50_000)
 def _called(key: str) -> str:
-    """Return a key without what only stands around it, `INFO train.py using batch size (global)` -> `batch size`.
-
-    That is a bracket without a unit, facts before it, and words before it such as a level of logging or a file's name.
-    """
+    """Return a key without what only stands around it, `INFO train.py using batch size (global)` -> `batch size`."""
     bracket = re.search(r" *\(([^()]*)\)$", key)
     if bracket is not None and not is_result(f"x ({bracket[1]})"):
         key = key[: bracket.start()]
@@ -576,10 +570,7 @@ def runs_of(text: str) -> list[Run]:
 
 
 def _chosen_size(runs: Sequence[Run]) -> str | None:
-    """Return the first key of each run, whose number was chosen for each block of results: `size 64`, `size 1024`, ….
-
-    Each of its numbers is whole, another one, and stands before one value of every result; None of any other key.
-    """
+    """Return the first key of each run, a whole number chosen for each block of results: `size 64`, …; else None."""
     keys = set[str]()
     for run in runs:
         numbers = {key: run.chosen.get(key, values) for key, values in run.values.items() if not _counts(key)}
@@ -852,11 +843,9 @@ def with_facts(source: Source) -> Source:
         texts = [text if isinstance(text, str) else "" for text in column.tolist()] if column.dtype.kind == "O" else []
         first_texts = [text for text in texts[:FIRST_CELLS] if text]
         of_facts = [not is_number(text) and any(facts_of(text)) and parts_of(text) is None for text in first_texts]
-        if 2 * sum(of_facts) <= len(first_texts):
-            cells[name] = column
-            continue
-        facts = [{key: (value, unit) for key, value, unit in facts_of(text)} for text in texts]
-        stated = [fact for text, fact in zip(texts, facts, strict=True) if fact and parts_of(text) is None]
+        hold_facts = 2 * sum(of_facts) > len(first_texts)
+        facts = [{key: (value, unit) for key, value, unit in facts_of(text)} for text in texts] if hold_facts else []
+        stated = [fact for text, fact in zip(texts, facts, strict=False) if fact and parts_of(text) is None]
         keys = list(dict.fromkeys(key for fact in stated for key in fact))
         has_result = any(is_result(key, unit) for fact in stated for key, (_, unit) in fact.items())
         if 2 * len(stated) <= sum(map(bool, texts)) or not has_result or {*keys} & {*source.cells, *cells}:
@@ -943,10 +932,7 @@ def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
 
 
 def _runs_of_lines(text: str) -> list[Run] | None:
-    """Return the lines of a short text as runs, if each begins with a name: `ResNet-50, 8 GPUs, 2,600 img/s`.
-
-    Each has a count and a result behind its name, and there are several names, of several lines each; else None.
-    """
+    """Return the lines of a short text as runs, if each begins with a name: `ResNet-50, 8 GPUs, 2,600 img/s`."""
     lines = [(number, line.strip(" \t\r*-")) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if len(text) > MOST_READ or len(lines) > MOST_NAMES:
         return None

@@ -84,8 +84,6 @@ _DITTO = frozenset(("", *words_of("cells.ditto")))
 def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> Source:
     """Return files as one table: where each is a run, a row each, beside what differs between their paths."""
     sources, faults = _opened(dict(zip(files, files, strict=True)), opened)
-    if not sources:
-        raise faults[0]
     sources = {file: _named_by_tag(source, file) for file, source in sources.items()}
     rows = {
         file: _of_scalars(source, file) or facts.source_of_steps(source) or source for file, source in sources.items()
@@ -171,10 +169,7 @@ def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequ
 
 
 def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Source:
-    """Return runs as rows; files of one folder whose names recur in others are one run.
-
-    `a/time.csv`, `a/memory.csv`, `b/time.csv`, `b/memory.csv` are two rows, by a column `folder`.
-    """
+    """Return runs as rows; files of one folder whose names recur in others, `a/time.csv` and `b/time.csv`, are one."""
     folders: dict[str, list[str]] = {}
     for file in runs:
         folders.setdefault(os.path.dirname(file), []).append(file)
@@ -266,10 +261,7 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
 
 
 def _devices_of_nodes(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """Return the count of devices, filled up where runs say their nodes and the devices of each, as others say all.
-
-    It stays empty where a run says another number than their product.
-    """
+    """Return the count of devices filled up by nodes and the devices of each, unless a run says another number."""
     names = [column_of(part, texts) for part in ("workers", "nodes", "devices_per_node")]
     if None in names:
         return {}
@@ -284,11 +276,7 @@ def _devices_of_nodes(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
 def _without_repeats(
     texts: Mapping[str, list[str]], named: Collection[str]
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Return the columns that are kept, filled up from those that repeat them, and the columns left out → the kept one.
-
-    `gpus` 1, 2, – and `world_size` 1, 2, 4 give `gpus` 1, 2, 4, and `world_size` → `gpus`. The user's `named` columns
-    are all kept.
-    """
+    """Return the columns that are kept, filled up from those that repeat them, and the kept one of each left out."""
 
     def rank(name: str) -> tuple[bool, ...]:
         """Return a key by which the column that is to be kept precedes those that repeat it."""
@@ -484,8 +472,7 @@ def _table_or_log(text: str, name: str) -> Source:
         return facts.source_of_log(text, name) or facts.source_of_settings(text, name) or source
     if source.delimiter == RUNS and len(source) < LEAST_OF_A_TABLE * text.count("\n") and not counts_vary(source.cells):
         # A log may hold a few rows between blanks, as of the energies of a step.
-        log = facts.source_of_log(text, name) if facts.is_log(text) else None
-        return source if log is None else log
+        return facts.source_of_log(text, name) or source
     if source.delimiter != "|":
         return source
     results = (labels(cells) for header, cells in source.cells.items() if facts.is_result(header))
@@ -737,11 +724,7 @@ def _with_merged_cells(source: Source) -> Source:
 
 
 def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False) -> Source:
-    """Read the numbers of columns of text, beside units, ±, brackets and footnotes, and note the unit of each column.
-
-    Units are those of the cells, of the caption, or of a column that states them; counts in brackets become columns.
-    With `points` these part thousands.
-    """
+    """Read the numbers of columns of text, beside units, ±, brackets and footnotes, and the unit of each column."""
     # `8gpu.log` is a name that holds a count, and no number with a unit.
     texts = {
         n: cells.tolist() for n, cells in source.columns.items() if cells.dtype.kind == "O" and n not in facts.PATHS

@@ -186,11 +186,7 @@ def variants_in(columns: Collection[str]) -> dict[str, dict[str, str]]:
 def _stacked(
     source: Source, key: str, keys: Sequence[Any], values: Mapping[str, Mapping[Any, str]], remark: str = ""
 ) -> Source:
-    """Return a table made long: each row once for each of some keys, which a column `key` has.
-
-    The `values` are the new columns, each with the column of the wide table that holds it for a key. The other columns
-    are repeated, and rows in which no new column has a cell are left out.
-    """
+    """Return a table made long, a row for each of some keys; `values` has their wide columns by the new name."""
     melting = [column for of_value in values.values() for k in keys if (column := of_value.get(k)) is not None]
     height = len(source)
     long = source.take(np.repeat(np.arange(height), len(keys)))
@@ -233,10 +229,7 @@ _PHASES = {word for words in PHASES.values() for word in words}
 
 
 def _parted_corner(corner: str) -> tuple[str, str]:
-    r"""Return what a corner says of the rows below it and of the headers beside it: `model \ nodes`.
-
-    A slash does where a count stands behind it: `model / GPUs`, `size/threads`, but not `images/s`.
-    """
+    r"""Return what a corner says of the rows below it and of the headers beside it: `model \ nodes`, `size/threads`."""
     below, _, beside = (text.strip(" \\") for text in corner.partition("\\" if "\\" in corner else "/"))
     parts_names = "\\" in corner or counts_scale(beside)
     return (below, beside) if parts_names and below and beside else (corner, "")
@@ -552,10 +545,10 @@ def _read_alike(
         plurals = {n: ({plural_of[w]: v for w, v in values.items()}, kind) for n, (values, kind) in parsed.items()}
         parsed = plurals if len({str(taken) for taken in plurals.values()}) == len(parsed) else parsed
     words = {frozenset(values) for values, _ in parsed.values()}
-    all_words = frozenset().union(*words)
-    if reader in (_multiple, _counted) and len(words) == 2 and all_words in words:
+    most = max((values for values, _ in parsed.values()), key=len, default={})
+    if reader in (_multiple, _counted) and len(words) == 2 and all({*most} >= some for some in words):
         # `4 GPUs` beside `2 nodes x 4 GPUs` is of one node.
-        parsed = {n: ({**dict.fromkeys(all_words, 1.0), **v}, kind) for n, (v, kind) in parsed.items()}
+        parsed = {n: ({**dict.fromkeys(most, 1.0), **v}, kind) for n, (v, kind) in parsed.items()}
     return parsed, without
 
 

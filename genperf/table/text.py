@@ -145,9 +145,8 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     below_header, steps = (fullest, []) if drawn else _with_header(text, fullest, separator)
     tables = _tables(below_header, drawn=text if drawn else "")
     if "#" in text:
-        (records_of_table, steps_to_table, title), *further = tables
-        titled = title or _commented_title(text, records_of_table[0][0])
-        tables = [(records_of_table, steps_to_table, titled), *further]
+        likeliest, steps_to_table, title = tables[0]
+        tables[0] = likeliest, steps_to_table, title or _commented_title(text, likeliest[0][0])
     return _likeliest_source(tables, name, separator, [*steps, *several_blocks], drawn)
 
 
@@ -206,12 +205,7 @@ def plain_table(text: str, head: Source) -> Source | None:
 
 
 def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note], drawn: bool) -> Source:
-    """Return the cells of a table below its header; rows of another width are kept apart, and a log is refused.
-
-    One after another: columns are numbered where no row names them; a comma between thousands and a blank in two known
-    words part no names of the header; rows that all end early are filled up; remarks behind the last column and numbers
-    of the rows before the first one are left out.
-    """
+    """Return the cells of a table below its header; rows of another width are kept apart, and a log is refused."""
     records, steps_to_table, title = table
     of_names = parts_of(records[-1][1][0]) is None
     if of_names and (columns_of_names := _upright([row for _, row in records])) is not None:
@@ -296,11 +290,7 @@ def _no_table(why: str, name: str) -> TableError:
 
 
 def _with_one_header(records: Sequence[Record]) -> list[Record]:
-    """Return records whose header of two lines is one: a name over several columns stands before theirs.
-
-    Below such names stand counts, or other names with values below them, and the header names every column once. What
-    has no header of two lines stays as it is.
-    """
+    """Return records whose header of two lines is one: a name over several columns stands before theirs."""
     if len(records) < 3 or len(records[0][1]) != len(records[1][1]):
         return list(records)
     (_, upper), (line, lower), *rows = records
@@ -325,11 +315,7 @@ def _with_one_header(records: Sequence[Record]) -> list[Record]:
 
 
 def _fullest_block(records: list[Record]) -> tuple[list[Record], list[Note]]:
-    """Return, of tables side by side in a sheet, the one with most columns of numbers, and how many there were.
-
-    Empty columns part them: `gpus,s,,gpus,s`; below, another may begin with a header. Records stay as they are where no
-    two headers beside each other share two names, or a count.
-    """
+    """Return, of tables with shared names side by side in a sheet, the one with most columns of numbers, and a note."""
     width = max((len(row) for _, row in records), default=0)
     rows = [(line, [*row, *[""] * (width - len(row))]) for line, row in records]
     used = [any(row[k] for _, row in rows) for k in range(width)]
@@ -363,11 +349,7 @@ def _spans(used: Sequence[bool]) -> list[tuple[int, int]]:
 
 
 def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn: str = "") -> list[Titled]:
-    """Return the tables of a text, the likeliest first (`_likeliest`); tables of the same columns are one.
-
-    Headers are known to stand in some lines, or else recognised. A text with `drawn` tables has rules below their
-    headers, and headings above their titles.
-    """
+    """Return the tables of a text, the likeliest first (`_likeliest`); tables of the same columns are one."""
     rows, lines, rules = [row for _, row in records], {line for line, _ in records}, set[int]()
     if drawn:
         # Below a header of Markdown stands a rule with rows below, and above it none.
@@ -406,10 +388,7 @@ def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn
 def _at_headers(
     records: Sequence[Record], start: int, header_lines: Collection[int], rules: Collection[int]
 ) -> list[tuple[str, list[Record]]]:
-    """Return the records from a start on, cut before each header: tables, header first, each with its title.
-
-    The name of a section becomes the first cell of its rows, or the title of a table of rows with names of their own.
-    """
+    """Return the records from a start on, cut before each header: tables, header first, each with its title."""
     rows = [row for _, row in records]
     # Sections whose rows have names of their own begin alike.
     first_names = Counter(
@@ -489,10 +468,7 @@ def _likeliest(tables: Sequence[Sequence[Record]]) -> int:
 
 
 def _as_one(same: Sequence[tuple[str, list[Record]]], notes: list[Note], drawn: str) -> Titled:
-    """Return several tables of the same columns, with their titles, as one; its steps and its title.
-
-    Their titles become a column `table`, unless they tell nothing or a column shows already which table a row is of.
-    """
+    """Return several tables of the same columns, with their titles, as one; its steps and its title."""
     start, header = same[0][1][0]
     text = f"{len(same)} tables of the same columns read as one"
     titles = [title for title, _ in same]
@@ -613,10 +589,7 @@ def _counts_runs(row: Sequence[str]) -> bool:
 
 
 def _upright(rows: Sequence[Sequence[str]]) -> list[list[str]] | None:
-    """Return rows that begin with names of settings and results as columns, counts first; None of any others.
-
-    The first row holds one of these as well, `GPUs | 1 | 2`, or the names of the runs.
-    """
+    """Return rows that begin with names of settings and results as columns, counts first; None of any others."""
     head, *below = rows
     width, names = len(head), [row[0] for row in (rows if _is_keyed(head) else below)]
     if width < 3 or not below or any(len(row) != width for row in below) or any(map(parts_of, names)):
@@ -727,11 +700,7 @@ def _is_header(head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _with_header(text: str, records: list[Record], delimiter: str) -> tuple[list[Record], list[Note]]:
-    """Return records whose first row holds values below the header in a comment above, as `numpy.savetxt` writes it.
-
-    Without one the rows of numbers stay, unless comments between blocks of them are titles: then the columns are
-    numbered below each.
-    """
+    """Return records below the header in a comment above them, as `numpy.savetxt` writes it, or numbered ones."""
     # Sentences above the comment are of one cell.
     first = next((k for k, (_, cells) in enumerate(records[:FIRST_ROWS]) if len(cells) > 1), 0)
     line, cells = records[first]
@@ -782,10 +751,7 @@ def _commented_title(text: str, line: int) -> str:
 
 
 def _under_comments(text: str, header: Record, records: Sequence[Record]) -> list[Record]:
-    """Return records below their header; of several blocks, as gnuplot parts them, each below its title and the header.
-
-    A title is the last comment above a block that is not the header; a blank line stands above the comments.
-    """
+    """Return records below their header; of several blocks, as gnuplot parts them, each below a title."""
     lines, names = text.splitlines(), header[1]
     titled: list[Record] = []
     for line, record in records:
@@ -1256,10 +1222,7 @@ def _are_numbers(item: Any) -> bool:
 
 
 def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Counter[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the scalars of a record, under paths such as `memory.peak`, lists of devices and medians of listed times.
-
-    Other lists, and what is nested too deeply, are counted in `left_out`.
-    """
+    """Yield the scalars of a record, under paths such as `memory.peak`, lists of devices, medians of listed times."""
     codes = next((item for key, item in value.items() if key in words_of("log.exit_codes")), None)
     for key, item in value.items():
         path = f"{prefix}{' '.join(str(key).split())}"

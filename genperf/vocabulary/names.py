@@ -183,11 +183,7 @@ _ONE_PER_OTHER = late(rf"(\w+?)_{any_of('headers.per')}_(\w+)")
 
 @lru_cache(maxsize=10_000)
 def _in_other_words(column: str) -> frozenset[str]:
-    """Return the name with one word for a batch and for a worker, with capitals as new words, and what it counts.
-
-    `Compute nodes in training job` counts nodes, and `nodes in the graph` may not. `Ranks per host` is a worker's name
-    per one of a node's.
-    """
+    """Return the name with one word for a batch and for a worker, with capitals as new words, and what it counts."""
     column = in_blanks(column) if "." in column else column
     # `GPUs/node` is `gpus_per_node`, and `NumGPUs` is `num_gpus`.
     inside = r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z]{2})|(?<=[A-Z])(?=[A-Z][a-z]{2})"
@@ -215,10 +211,7 @@ def _in_other_words(column: str) -> frozenset[str]:
 
 
 def _batch_in_other_words(name: str) -> set[str]:
-    """Return the usual name of a batch by whose it is, `batch_size (total)`, or by its samples, `images_per_worker`.
-
-    That of a batch in tokens is `batch_tokens`: `tokens_per_step`, `global_batch_size (tokens)`.
-    """
+    """Return the usual name of a batch by whose it is, `batch_size (total)`, or by its samples, `images_per_worker`."""
     if _TOKENS_OF_A_STEP.fullmatch(name):
         return {"batch_tokens"}
     scope = {*name.split("_")} - {"batch", "size"}
