@@ -66,7 +66,7 @@ def plateau_in(path: str) -> dict[str, Cell]:
 
 
 def _rows(text: str) -> Iterator[tuple[int, int, str, str, list[str]]]:
-    """Yield the number of each row's line, its bytes, type and operation, and the cells behind the root: times, bandwidths."""
+    """Yield the number of each row's line, its bytes, type and operation, and the cells behind the root."""
     for number, line in enumerate(text.splitlines(), 1):
         if (row := _ROW.fullmatch(line)) is not None:
             size, kind, operation, cells = row.groups()
