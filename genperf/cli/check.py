@@ -41,8 +41,7 @@ def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any],
     from genperf.models import MODELS
     from genperf.panel.options import shown_phases
     from genperf.panel.table import design_notes
-    from genperf.table.cells import records
-    from genperf.table.opened import as_csv
+    from genperf.table.cells import as_csv, records
 
     opened = recognised_table(table, roles)
     source = opened.source

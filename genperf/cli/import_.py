@@ -93,8 +93,8 @@ def _import_source(files: list[str], settings: dict[str, str], from_name: str | 
     """Write a source as it is understood, and print how it was read."""
     from genperf.errors import GenperfError, suggest
     from genperf.importers import FORMATS, import_sources
+    from genperf.table.cells import as_csv
     from genperf.table.content import files_of
-    from genperf.table.opened import as_csv
 
     if len(files) > 1 and not set("./\\*?") & set(files[0]) and not Path(files[0]).exists():
         raise GenperfError(f"there is no format '{files[0]}'", hint=suggest(files[0], FORMATS))

@@ -227,12 +227,7 @@ class Source(Struct, frozen=True, eq=False, dict=True):
 
 
 def source_of(
-    name: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    lines: Iterable[int],
-    unit: str = "line",
-    **more: Any,
+    name: str, columns: Sequence[str], rows: Sequence[Any], lines: Iterable[int], unit: str = "line", **more: Any
 ) -> Source:
     """Return rows of cells as a source; `lines` are where the rows start, `more` other fields of `Source`."""
     cells = np.array(rows, dtype=object).reshape(len(rows), len(columns))
@@ -249,6 +244,23 @@ def source_of_columns(columns: Mapping[str, AnyArray], name: str = "DataFrame", 
     """Return arrays of one length by name as a source."""
     rows = len(next(iter(columns.values()), ()))
     return Source(name, dict(columns), np.arange(rows, dtype=np.int64), unit)
+
+
+def as_csv(source: Source) -> str:
+    """Return the table as it is understood, as a CSV text that is understood alike; units stand behind the numbers."""
+
+    def text_of(cell: Any, unit: str | None) -> str:
+        """Return a number with its unit, and any other cell so that no spreadsheet runs it as a formula."""
+        text = label(cell)
+        is_numeric = isinstance(cell, float) or is_number(text)
+        return f"{text} {unit}" if unit and is_numeric else neutral(text)
+
+    columns = {
+        name: np.array([text_of(cell, source.units.get(name)) for cell in cells], dtype=object)
+        for name, cells in source.columns.items()
+    }
+    # `raw`, as `neutral` is applied to what needs it. Between semicolons '1,904' may be a decimal: it stays what it is.
+    return "".join(csv_pieces(columns, raw=True, delimiter=";" if source.delimiter == ";" else ","))
 
 
 # --- factors ----------------------------------------------------------------------------------------------------------

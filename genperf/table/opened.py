@@ -24,17 +24,7 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray
 from genperf.errors import GenperfError, TableError, attempted, counted, listed
 from genperf.table import content, documents, facts, shape
-from genperf.table.cells import (
-    EUROPEAN_GROUPS,
-    Source,
-    csv_pieces,
-    neutral,
-    parsed_column,
-    parts_of,
-    source_of,
-    source_of_frame,
-    step,
-)
+from genperf.table.cells import EUROPEAN_GROUPS, Source, parsed_column, parts_of, source_of, source_of_frame, step
 from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in, seconds_of
 from genperf.table.text import (
     FIRST_ROWS,
@@ -203,17 +193,9 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
     ]
     counts = Counter(done.text for source in runs.values() for done in source.steps)
     notes = [*steps, *(f"{text} (in {count} of {len(runs)} files)" for text, count in counts.items() if count < 2)]
-    return source_of(
-        name,
-        [*paths_by_column, *columns],
-        cells,
-        range(1, len(cells) + 1),
-        "file",
-        units=units,
-        steps=tuple(map(step, notes)),
-        steady=facts.steady_of(columns, [steady[place] for place in records]),
-        runs=True,
-    )
+    about: Any = {"units": units, "steps": tuple(map(step, notes)), "runs": True}
+    about["steady"] = facts.steady_of(columns, [steady[place] for place in records])
+    return source_of(name, [*paths_by_column, *columns], cells, range(1, len(cells) + 1), "file", **about)
 
 
 def _share_settings(settings: Mapping[str, Mapping[str, Any]], runs: Mapping[str, dict[str, Any]]) -> None:
@@ -787,20 +769,3 @@ def _unit_of_caption(source: Source) -> dict[str, str]:
     parts = {n: [*map(parts_of, map(str, cells))] for n, cells in columns.items() if meant_by(n) is None}
     without_unit = {n: sum(cell is not None and not cell.unit for cell in cells) for n, cells in parts.items()}
     return {n: unit for n, count in without_unit.items() if 2 * count > len(source)}
-
-
-def as_csv(source: Source) -> str:
-    """Return the table as it is understood, as a CSV text that is understood alike; units stand behind the numbers."""
-
-    def text_of(cell: Any, unit: str | None) -> str:
-        """Return a number with its unit, and any other cell so that no spreadsheet runs it as a formula."""
-        text = label(cell)
-        is_numeric = isinstance(cell, float) or is_number(text)
-        return f"{text} {unit}" if unit and is_numeric else neutral(text)
-
-    columns = {
-        name: np.array([text_of(cell, source.units.get(name)) for cell in cells], dtype=object)
-        for name, cells in source.columns.items()
-    }
-    # `raw`, as `neutral` is applied to what needs it. Between semicolons '1,904' may be a decimal: it stays what it is.
-    return "".join(csv_pieces(columns, raw=True, delimiter=";" if source.delimiter == ";" else ","))

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from helpers import Shell
 
-from genperf.table.opened import as_csv, understood
+from genperf.table.cells import as_csv
+from genperf.table.opened import understood
 
 ROOT = Path(__file__).parents[2]
 

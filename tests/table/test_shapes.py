@@ -12,8 +12,8 @@ import pytest
 from genperf.cli.main import run
 from genperf.errors import TableError
 from genperf.panel import read_table
-from genperf.table.cells import parts_of
-from genperf.table.opened import as_csv, open_files, understood
+from genperf.table.cells import as_csv, parts_of
+from genperf.table.opened import open_files, understood
 
 
 def lines(*rows: str) -> str:
