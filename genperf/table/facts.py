@@ -83,8 +83,6 @@ _PAIR = late(
 )
 #: `--nodes 4`, `-np 2`.
 _FLAG = late(rf"(?<![^\s(`'\"])--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}){_END}")
-#: `Time 0.26 (0.31)`: the value of a step, and the mean so far.
-_AVERAGED = late(rf"(?<![\w./])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+(?P<value>{_DIGITS})\s?\(\s*(?:{_DIGITS})\s*\)")
 #: `350.2 images/sec`, `1.44 ms per sample`, `0.3-0.4 steps/s`: only the unit says what it is.
 _ALONE = late(
     rf"(?<![A-Za-z0-9_.:=\-/^])(?P<value>{_DIGITS})(?: ?[-–~] ?(?P<upto>\d+(?:\.\d+)?))?{_MULTIPLE}\s?"
@@ -194,7 +192,7 @@ _MEMBER = late(
     rf"(?<!\w)(?<!local )(?P<key>{any_of('log.member')})\W{{1,2}}\d+(?:/| of )(?P<value>\d+)(?![\w/.])", re.IGNORECASE
 )
 _PATTERNS = (
-    *(_MEMBER, _LISTED, _FLAG, _IN_PATH, _OF_A_STEP, _OF_A_COUNT, _PAIR, _AVERAGED, _ALONE, _TOOK, _OF, _ELAPSED),
+    *(_MEMBER, _LISTED, _FLAG, _IN_PATH, _OF_A_STEP, _OF_A_COUNT, _PAIR, _ALONE, _TOOK, _OF, _ELAPSED),
     *(_COUNTED, _COUNTED_IN_HAN, _BARE),
 )
 #: `srun -n 64 ./solve`: processes, before the program that they run.

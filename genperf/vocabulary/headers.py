@@ -449,9 +449,8 @@ def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
             of_what = counted if " " in counted else per[0][-1]
             return None if named_unit is None else Header("quantity", f"{named_unit}/{of_what}", counted)
         if denominators:
-            return (
-                Header("time", named_unit or "s", of=of, steps=steps) if named_unit or {*numerator} & _TIMES else None
-            )
+            is_time = named_unit or not _TIMES.isdisjoint(numerator)
+            return Header("time", named_unit or "s", of=of, steps=steps) if is_time else None
     if unit_of_time is None and (words[0] in words_of("headers.time_alone") if len(words) == 1 else words[1] == "to"):
         # `hours_to_train`
         unit_of_time = TIME_WORDS.get(words[0])
