@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from genperf.errors import GenperfError, Note, TableError, listed
 from genperf.table.cells import csv_pieces
 from genperf.table.clean import is_number, shortened
-from genperf.table.text import json_values
+from genperf.table.records import json_values
 
 #: A missing cell is one whose column the row does not have.
 Cell = str | int | float

@@ -26,9 +26,9 @@ from genperf.errors import GenperfError, TableError, attempted, counted, listed
 from genperf.table import content, documents, facts, shape
 from genperf.table.cells import EUROPEAN_GROUPS, Source, parsed_column, parts_of, source_of, source_of_frame, step
 from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in, seconds_of
+from genperf.table.records import JSON, read_records
 from genperf.table.text import (
     FIRST_ROWS,
-    JSON,
     MOST_TABLES,
     RUNS,
     column_names,
@@ -38,7 +38,6 @@ from genperf.table.text import (
     named_numbers,
     plain_table,
     read_delimited,
-    read_records,
     ruled_table,
     titled_numbers,
     with_units,
@@ -392,7 +391,8 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     content.refuse_other_text(text, name)
     if delimiter is not None:
         return read_delimited(text, name, delimiter)
-    source = attempted(lambda: read_records(text, name) or _table_or_log(text, name))
+    may_be_records = "=" in text or JSON.match(text) is not None
+    source = attempted(lambda: (read_records(text, name) if may_be_records else None) or _table_or_log(text, name))
     is_unclear = isinstance(source, GenperfError) or len(source) < 2 or "column1" in source.cells
     if is_unclear and (named := named_numbers(text)) is not None:
         wide = read_delimited(named, name, "\t")

@@ -1,14 +1,10 @@
-"""Text → rows: JSON, lines of `name=value`, drawn tables, or whatever delimits the columns and wherever the header is.
-
-JSON: lines, arrays, records by name, columns by name; nested objects are flattened to `memory.peak`.
-"""
+"""Text → rows: drawn tables, LaTeX, or whatever delimits the columns and wherever the header is."""
 
 import contextlib
 import csv
 import html
 import io
 import itertools
-import json
 import re
 import statistics
 from collections import Counter
@@ -22,14 +18,14 @@ from genperf.errors import Note, TableError, UnclearTableError, attempted, count
 from genperf.table.cells import MOST_NAMES, Source, parts_of, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number
 from genperf.table.content import HEAD_BYTES
-from genperf.table.facts import is_result, source_of_records, summary
+from genperf.table.facts import is_result
+from genperf.table.latex import Record, tabulars_of
+from genperf.table.records import record_rows
 from genperf.table.shape import COUNTED, units_in
 from genperf.vocabulary import late, words_of
 from genperf.vocabulary.headers import TIME_WORDS, bare, header_of, is_other_word
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_scale, is_relative, meant_by, plain_name
 
-#: The fields of a record, with the line in which it starts.
-Record = tuple[int, list[str]]
 #: A table, header first, what was done to find it, and its title.
 Titled = tuple[list[Record], list[Note], str]
 DELIMITERS = (",", ";", "\t", "|")
@@ -42,7 +38,6 @@ _NAMED_DELIMITER = late(r"\"?sep=(.)\"?\r?$", re.IGNORECASE | re.MULTILINE)
 _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 #: The line below the header of a Markdown table, or between the rows of a drawn one.
 _RULE = late(r"[ \t]*(?:[|+][ \t]*)?:?[-=]+:?[ \t]*(?:[|+][ \t]*:?[-=]+:?[ \t]*)*(?:[|+][ \t]*)?\r?$")
-JSON = late(r'\s*(?:\{\s*["}]|\[\s*(?:\[\s*["\d\[\]{-]|\{\s*["}]))')
 _OF_A_RULE = frozenset("|+:-=")
 #: A comma between thousands that has parted a header.
 _GROUPS = late(r"(\d)\n(\d{3})(?!\d)")
@@ -51,12 +46,8 @@ _BEFORE_A_LETTER = late(r"(?<=\w\w)\n(?=[A-Za-z](?: ?[(\[][^\n()\[\]]*[)\]])?(?:
 _UNITS = late(r"#\s*(?:[(\[][^\s()\[\]]+[)\]]\s*)+")
 _BRACKETED = late(r"[(\[][^()\[\]\d]+[)\]]")
 _THOUSANDS = late(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-#: Between two values of JSON.
-_BETWEEN = late(r"[\s,\ufeff]*")
 #: `||GPUs||img/s||`, a header in Jira.
 _DOUBLE_BARS = late(r"(?m)^\|\|.*\|\|\s*$")
-#: Between two pairs of a line, tried in this order.
-_SEPARATORS = (r"[;|]", r",", r"\s+(?=[^\s=]+=)")
 #: Rows from which the delimiter, the header and the kinds of columns are recognised, and lines of comments or titles
 #: above them in which a header is looked for. Half and double read the tables of experiments/results/settings.md alike.
 FIRST_ROWS = 200
@@ -66,8 +57,6 @@ LEAST_AGREEMENT = 0.5
 AGREEMENT_OF_TITLED = 0.7
 #: Characters of a cell, as many as the longest argument of a command on Linux: a longer one is a quote left open.
 _MAX_CELL = csv.field_size_limit()
-#: Objects in JSON objects that are flattened: settings nest thrice. Half, double: experiments/results/settings.md.
-MAX_DEPTH = 8
 #: Signs of Markdown and HTML, and pictures beside numbers.
 _PICTURE = r"[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]"
 _MARKS = late(rf"\*\*|`|\]\(|<(?:br|sub|sup|b|i|strong|em)\s*/?>|&[a-z]+;|{_PICTURE}")
@@ -174,7 +163,7 @@ def _record_of(tables: Sequence[Titled], name: str) -> Source | None:
             return None
     facts = {key: cell for key, cell in facts.items() if key and cell}
     counted = [key for key in facts if is_result(key)]
-    return _source(name, [facts], [tables[0][0][0][0]], "record", "table of one run") if counted else None
+    return record_rows(name, [facts], [tables[0][0][0][0]], "record", "table of one run") if counted else None
 
 
 def plain_table(text: str, head: Source) -> Source | None:
@@ -980,342 +969,3 @@ def column_names(cells: Sequence[str], where: str) -> list[str]:
         both = f"columns {', '.join(before)} and {last} are {'all' if before[1:] else 'both'} {named}"
         raise TableError(both, hint="rename one of them", where=where)
     return columns
-
-
-# --- records: JSON, and lines of pairs --------------------------------------------------------------------------------
-
-
-def read_records(text: str, name: str) -> Source | None:
-    """Read the records of a JSON text, or lines of `name=value`; None of another text."""
-    if JSON.match(text) is None:
-        pairs = pairs_of_lines(text)
-        return None if pairs is None else _source(name, [*pairs.values()], [*pairs], "line", "lines of name=value")
-    values = json_values(text, name, "an array of objects, or an object per line")
-    records = [value for value, _ in values] if len(values) > 1 else _records_in(values[0][0])
-    if not all(isinstance(record, dict) for record in records):
-        raise TableError("holds JSON lines that are no records", hint="an object per line", where=name)
-    if not records:
-        hint = "an array of objects, an object per line, or genperf import for the files of a tool"
-        raise TableError("is JSON without records of runs", hint=hint, where=name)
-    unit = "line" if len(values) > 1 else "record"
-    lines = [line for _, line in values] if len(values) > 1 else [*range(1, len(records) + 1)]
-    left_out = Counter[str]()
-    flat = [dict(_flattened(record, "", 0, left_out)) for record in records]
-    if len(flat) > 1 and (run := source_of_records([_as_fact(record) for record in flat], name)) is not None:
-        return run
-    source = _source(name, flat, lines, unit, "records of JSON" if len(flat) > 1 else "record of JSON")
-    if not source.cells:
-        raise TableError("is JSON without a number or a text in its records", where=name, hint="a record per run")
-    if len(source.cells) > MOST_NAMES:
-        what = f"is JSON whose records hold {len(source.cells):,} different keys"
-        hint = "write a record per run, each with the same keys"
-        raise TableError(f"{what}; at most {MOST_NAMES:,} are columns", hint=hint, where=name)
-    if not left_out:
-        return source
-    keys_text = listed([f"'{key}'" for key in left_out], 4)
-    return source.changed(f"{counted(left_out.total(), 'list')} of {keys_text} left out")
-
-
-def _source(name: str, records: Sequence[Mapping[str, Any]], lines: list[int], unit: str, what: str) -> Source:
-    columns = list(dict.fromkeys(key for record in records for key in record))
-    rows = [[record.get(column, "") for column in columns] for record in records]
-    done = step(f"{len(rows)} {what} read as rows, {counted(len(columns), 'column')}")
-    return source_of(name, columns, rows, lines, unit, steps=(done,))
-
-
-def pairs_of_lines(text: str) -> dict[int, dict[str, str]] | None:
-    """Return the pairs by the number of their line, from a line 2 `gpus=8 s=1`: {2: {"gpus": "8", "s": "1"}}.
-
-    None where a line is anything else, or has fewer than two pairs; and where each line has a key of its own, as
-    those of a log that begin with the time of day do.
-    """
-    records = {}
-    for number, line in enumerate((match[0] for match in re.finditer("^.*$", text, re.MULTILINE)), 1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            pairs = _pairs(re.sub(r"\s*=\s*", "=", line.strip(" \t,;|")))
-            if pairs is None:
-                return None
-            records[number] = pairs
-    lines_by_key = Counter(key for pairs in records.values() for key in pairs)
-    is_log = len(records) > 2 and all(any(lines_by_key[key] == 1 for key in pairs) for pairs in records.values())
-    return None if is_log else records or None
-
-
-def _pairs(line: str) -> dict[str, str] | None:
-    """Return the pairs of a line by the first separator that leaves nothing else."""
-    for separator in _SEPARATORS:
-        pieces = [piece.strip().split("=") for piece in re.split(separator, line)]
-        if len({piece[0] for piece in pieces} - {""}) == len(pieces) > 1 and all(len(piece) == 2 for piece in pieces):
-            return dict(pieces)
-    return None
-
-
-def json_values(text: str, name: str, hint: str | None = None) -> list[tuple[Any, int]]:
-    """Return the values of a JSON text, with control characters in strings, and their lines; else try the `hint`."""
-    values, line, before, decoder = list[tuple[Any, int]](), 1, 0, json.JSONDecoder(strict=False)
-    at = _after_blanks(text, 0)
-    while at < len(text):
-        line += text.count("\n", before, at)
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            place = f"{name}: line {error.lineno}, column {error.colno}"
-            # Python names the start of a string that has no end.
-            if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
-                raise TableError("the file is cut off here", where=place, hint="export it again") from None
-            what = "is JSON with a fault" if values or error.pos > at else "this is not JSON"
-            raise TableError(f"{what} ({error.msg})", where=place, hint=hint) from None
-        except RecursionError:
-            raise TableError("is JSON that is nested too deeply", where=name, hint=hint) from None
-        except ValueError as error:
-            # Python refuses whole numbers of thousands of digits.
-            raise TableError(f"holds a number that cannot be read ({error})", where=name) from None
-        values.append((value, line))
-        before, at = at, _after_blanks(text, end)
-    return values
-
-
-def _after_blanks(text: str, at: int) -> int:
-    """Return the place behind the blanks and commas that begin at a place of a text."""
-    return _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
-
-
-def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
-    """Return the records that an array or an object holds, none where it holds none. The first form that fits is taken.
-
-    1. An array, `[{…}, {…}]`, or `{"columns": […], "data": [[…], […]]}`.
-    2. Columns by the numbers of the rows, `{"gpus": {"0": 1, "1": 2}, "s": {"0": 9, "1": 5}}`.
-    3. Objects whose names hold numbers, each with its runs, `{"8 GPUs": {…}, "16 GPUs": {…}}`.
-    4. A list of runs, or several alike, beside settings that they share, `{"model": "bert", "runs": [{…}, {…}]}`.
-    5. The object itself, where it has a result.
-    6. Columns, `{"gpus": [1, 2], "s": [9, 5]}`.
-    7. Objects by name, `{"jax": {…}, "torch": {…}}`.
-    8. One of these inside an object, or else the object itself.
-    """
-    if isinstance(value, list):
-        return _rows_in(value)
-    if not isinstance(value, dict) or not value:
-        return []
-    names, data = value.get("columns"), value.get("data")
-    if isinstance(names, list) and isinstance(data, list) and (rows := _rows_in([[*map(str, names)], *data])):
-        return rows
-    scalars = {key: item for key, item in value.items() if not isinstance(item, list | dict)}
-    arrays = {key: item for key, item in value.items() if isinstance(item, list)}
-    objects = {key: item for key, item in value.items() if isinstance(item, dict)}
-    by_name: list[dict[str, Any]] = []
-    if len(objects) == len(value) > 1:
-        numbers = [str(row) for row in range(len(next(iter(objects.values()))))]
-        if numbers and all([*cells] == numbers for cells in objects.values()):
-            return _records_in({key: [*cells.values()] for key, cells in objects.items()}, depth)
-        if set.intersection(*map(set, objects.values())):
-            name_key = _COUNT if all(map(str.isdecimal, objects)) else "name"
-            by_name = [{name_key: name, **item} for name, item in objects.items()]
-    if by_name and all(re.search(r"\d", key) for key in objects):
-        return [run for record in by_name for run in _runs_within(record)]
-    lists = {key: items for key, items in arrays.items() if _are_runs(items)}
-    runs = max(lists.values(), key=len, default=None)
-    if len(lists) > 1 and len({frozenset(run) for items in lists.values() for run in items}) == 1:
-        # Runs of the same keys in several lists have the name of theirs.
-        runs = [{"name": key, **run} for key, items in lists.items() for run in items]
-    if runs is not None:
-        # The results beside a list of runs sum them up.
-        settings = {key: item for key, item in scalars.items() if not is_result(key)}
-        return [{**settings, **run} for run in runs]
-    if any(map(is_result, _keys_of(value))):
-        return [value]
-    records = _records_of_arrays(scalars, arrays, objects)
-    if records is not None:
-        return records
-    if by_name:
-        return by_name
-    inside = {key: _records_in(item, depth + 1) for key, item in objects.items()} if depth < MAX_DEPTH else {}
-    several = [(key, rows) for key, rows in inside.items() if len(rows) > 1]
-    if len(several) != 1:
-        return [value]
-    # Beside the runs stand the settings that they share; of `{"gpus": {"1": {…}, "2": {…}}}` the numbers are `gpus`.
-    ((key, rows),) = several
-    shared = {name: item for name, item in value.items() if name != key}
-    count_key = key if meant_by(key) is not None else _COUNT
-    return [{**shared, **{count_key if n == _COUNT else n: cell for n, cell in row.items()}} for row in rows]
-
-
-def _runs_within(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the runs in the lists of a record, alone or by name, with what stands around them; of others itself."""
-    around = {key: item for key, item in record.items() if not isinstance(item, list | dict)}
-    by_name = {key: item for key, item in record.items() if isinstance(item, dict)}
-    lists: list[tuple[dict[str, str], Any]] = [({}, item) for item in record.values() if isinstance(item, list)]
-    lists += [({key: name}, rows) for key, named in by_name.items() for name, rows in named.items()]
-    are_runs = (isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows) for _, rows in lists)
-    if not lists or not all(are_runs) or any(map(is_result, around)) or len(by_name) > 1:
-        return [dict(record)]
-    runs = [{**around, **name, **row} for name, rows in lists for row in rows]
-    return runs if any(map(is_result, runs[0])) else [dict(record)]
-
-
-def _records_of_arrays(
-    scalars: Mapping[str, Any], arrays: Mapping[str, list[Any]], objects: Mapping[str, Mapping[str, Any]]
-) -> list[dict[str, Any]] | None:
-    """Return the rows of arrays of one length, or the longest array of records; None where an object has neither."""
-    columns = dict(arrays)
-    # Beside an array of counts stand those of several programs.
-    of_objects = {f"{key} {name}": item for key, object_ in objects.items() for name, item in object_.items()}
-    if arrays and of_objects and all(isinstance(item, list) for item in of_objects.values()):
-        columns |= of_objects
-    nested = any(isinstance(cell, list | dict) for item in columns.values() for cell in item)
-    if len(columns) > 1 and not nested and len(set(map(len, columns.values()))) == 1:
-        return [dict(zip(columns, row, strict=True)) | dict(scalars) for row in zip(*columns.values(), strict=True)]
-    fewest = 1 if len(columns) == 1 else 2
-    lists = [rows for rows in columns.values() if len(rows) >= fewest and all(isinstance(row, dict) for row in rows)]
-    # The longest list has the runs; the others sum them up.
-    return [{**scalars, **row} for row in max(lists, key=len)] if lists else None
-
-
-def _are_runs(rows: Sequence[Any]) -> bool:
-    """Tell whether objects of a list are runs: each has a result, and a setting of the field's differs between them."""
-    if len(rows) < 2 or not all(isinstance(row, dict) and any(map(is_result, row)) for row in rows):
-        return False
-    settings = {key for row in rows for key in row if canonical_of(key) is not None and not is_result(key)}
-    return any(len({str(row.get(key)) for row in rows}) > 1 for key in settings)
-
-
-#: What records by bare numbers have these as: `{"1": {…}, "2": {…}}`.
-_COUNT = "count"
-
-
-def _rows_in(rows: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the records of an array: objects, arrays below one of names, arrays of numbers alone; none of others."""
-    if rows and all(isinstance(row, dict) for row in rows):
-        return list(rows)
-    if len(rows) < 2 or not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
-        return []
-    head, *records = rows
-    if all(map(_are_numbers, rows)):
-        head, records = [f"column{n}" for n in range(1, len(head) + 1)], list(rows)
-    return [dict(zip(head, row, strict=True)) for row in records] if all(isinstance(n, str) for n in head) else []
-
-
-#: Under what a record has the name of a fact.
-_NAMES = ("name", "key", "metric")
-
-
-def _keys_of(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
-    """Yield the names of the numbers that an object holds, also in objects inside it."""
-    for key, item in value.items():
-        if isinstance(item, dict) and depth < MAX_DEPTH and not set(map(type, item.values())) <= {dict}:
-            yield from _keys_of(item, depth + 1)
-        elif isinstance(item, int | float) and not isinstance(item, bool):
-            yield key
-
-
-def _as_fact(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a record of one fact, `{"name": "loss", "value": 2.5}`, under its name; another one as it is."""
-    names = [key for key in _NAMES if isinstance(record.get(key), str)]
-    values = [key for key, item in record.items() if key.endswith("value") and not isinstance(item, list | dict)]
-    if len(names) != 1 or len(values) != 1:
-        return record
-    steps = {key: item for key, item in record.items() if key in words_of("log.step") or key.endswith("_step")}
-    return {str(record[names[0]]): record[values[0]], **steps}
-
-
-def _are_numbers(item: Any) -> bool:
-    return isinstance(item, list) and len(item) > 1 and {*map(type, item)} <= {int, float}
-
-
-def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Counter[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the scalars of a record, under paths such as `memory.peak`, lists of devices, medians of listed times."""
-    codes = next((item for key, item in value.items() if key in words_of("log.exit_codes")), None)
-    for key, item in value.items():
-        path = f"{prefix}{' '.join(str(key).split())}"
-        if isinstance(item, list) and isinstance(codes, list) and len(codes) == len(item):
-            item = [cell for cell, code in zip(item, codes, strict=True) if code == 0]  # of a failed run nothing
-        if isinstance(item, list):
-            facts = [_as_fact(cell) for cell in item if isinstance(cell, Mapping)]
-            is_devices = {*map(type, item)} == {int} and item == sorted({*item}) and item[-1] < 1000
-            if facts and len(facts) == len(item) and all(len(fact) == 1 for fact in facts):
-                # Settings as a list of names with their values.
-                settings = {name: setting for fact in facts for name, setting in fact.items()}
-                yield from _flattened(settings, prefix, depth + 1, left_out)
-            elif header_of(path).kind in ("time", "rate") and _are_numbers(item):
-                yield path, json.dumps(summary([float(number) for number in item])[0])
-            elif is_devices:
-                yield path, json.dumps(item)
-            else:
-                left_out[path] += 1
-        elif not isinstance(item, Mapping):
-            yield path, "" if item is None else item if isinstance(item, str) else json.dumps(item)
-        elif key in words_of("log.machine"):
-            continue  # what there was, and not what was used
-        elif isinstance(unit := item.get("unit"), str) and is_result("", unit):
-            # A quantity with its unit: `{"value": 8.1, "std": 0.2, "unit": "s"}`.
-            numbers = {name: f"{cell} {unit}" for name, cell in item.items() if type(cell) in (int, float)}
-            for name, cell in numbers.items():
-                yield path if name == "value" or len(numbers) == 1 else f"{path}.{name}", cell
-        elif {name for name, cell in item.items() if cell not in (None, "")} == {"value"}:
-            # A setting with its description: `{"desc": null, "value": 8}`.
-            yield from _flattened({key: item["value"]}, prefix, depth + 1, left_out)
-        elif depth < MAX_DEPTH:
-            yield from _flattened(item, f"{path}.", depth + 1, left_out)
-        else:
-            left_out[path] += 1
-
-
-# --- a table in the source of a LaTeX document ------------------------------------------------------------------------
-
-
-_TABULAR = late(r"\\begin\{(tabular[x*]?|longtable)\}.*?\\end\{\1\}", re.DOTALL)
-_BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
-_CAPTION = late(rf"\\caption(?:\[[^\]]*\])?{_BRACED}")
-_ROW_END = late(r"\\\\(?:\s*\[[\d.]+\s*\w+\])?")
-#: Comments, rules, and the beginning and end of an environment with its arguments: they hold no cell.
-_NO_CELL = late(
-    r"(?<!\\)%.*|\\(?:top|mid|bottom|h)(?:rule|line)\b(?:\[[^\]]*\])?|\\c(?:mid)?(?:rule|line)(?:\([^)]*\))?\{[^}]*\}"
-    rf"|\\(?:label|caption){_BRACED}|\\(?:begin|end)\{{[^}}]*\}}(?:\[[^\]]*\])?(?:{_BRACED})*"
-)
-_SPAN = late(rf"\\multicolumn\{{(\d+)\}}\{{[^}}]*\}}{_BRACED}")
-#: `\textbf{8}`, `\multirow{2}{*}{8}`: a command around what is shown.
-_AROUND = late(r"\\[a-zA-Z]+\*?(?:\{[^{}]*\}\{[^{}]*\})?\{([^{}]*)\}")
-_SIGNS = (
-    (late(r"\\pm\b"), "±"),
-    (late(r"\\times\b"), "×"),
-    (late(r"\\[,;:! ]|~"), " "),
-    (late(r"\\([%&_#$])"), r"\1"),
-    (late(r"(?<!\\)\$|[{}]"), ""),
-)
-
-
-def tabulars_of(text: str) -> list[list[Record]]:
-    r"""Return the tables of a LaTeX text, the rows of each with their lines; a caption stands above as a single cell.
-
-    >>> text = r"\begin{tabular}{lr} \toprule GPUs & \textbf{time} \\ \midrule 1 & 1\,371~$\pm$~2 \\ \end{tabular}"
-    >>> tabulars_of(text)
-    [[(1, ['GPUs', 'time']), (1, ['1', '1 371 ± 2'])]]
-    """
-    tables, end = list[list[Record]](), 0
-    for table in _TABULAR.finditer(text):
-        # The environment around it has its caption; that of a table without one stands before the next environment.
-        start = text.rfind("\\begin{table", end, table.start())
-        closed = text.find("\\begin{table" if start < 0 else "\\end{table", table.end())
-        around = text[max(start, end) : closed if closed > 0 else len(text)]
-        caption, end = _CAPTION.search(around), table.end()
-        line, rows = text.count("\n", 0, table.start()) + 1, list[Record]()
-        for row in _ROW_END.split(table[0]):
-            cells = [_shown(cell) for cell in re.split(r"(?<!\\)&", _SPAN.sub(_spread, _NO_CELL.sub(" ", row)))]
-            rows += [(line + row.rstrip().count("\n"), cells)] if any(cells) else []
-            line += row.count("\n")
-        if rows:
-            tables.append([(rows[0][0] - 1, [_shown(caption[1])]), *rows] if caption else rows)
-    return tables
-
-
-def _spread(span: re.Match[str]) -> str:
-    """Return a cell over several columns as itself in each."""
-    return " & ".join([span[2]] * int(span[1][:2]))
-
-
-def _shown(cell: str) -> str:
-    """Return what a cell shows, without commands."""
-    while (inside := _AROUND.sub(r"\1", cell)) != cell:
-        cell = inside
-    for sign, sign_text in _SIGNS:
-        cell = sign.sub(sign_text, cell)
-    return " ".join(cell.split())
