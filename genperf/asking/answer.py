@@ -139,6 +139,8 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     #: Where the runs are from, and how many they are; of a model its facts have both.
     source: str = ""
     runs: int = 0
+    #: What the words of the question are about: normal, why.
+    topics: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> dict[str, str]:

@@ -23,7 +23,7 @@ from genperf.attribution.derived import curve_of, growth_of, reported_of
 from genperf.attribution.draws import curves_of
 from genperf.attribution.ladder import steps_along_workers
 from genperf.attribution.terms import limit_of
-from genperf.errors import GenperfError, TableError, attempted, counted
+from genperf.errors import GenperfError, TableError, attempted, counted, listed
 from genperf.facts import (
     Cause,
     Choice,
@@ -98,6 +98,8 @@ class Question(Struct, frozen=True):
     #: Hints of the network, and words that name what the series ran on: a framework, a network.
     hints: Mapping[str, str] = field(default_factory=dict)
     words: tuple[str, ...] = ()
+    #: What is asked about by name: normal, why.
+    topics: tuple[str, ...] = ()
 
     def about(self, result: FitResult, group: Mapping[str, str]) -> Self:
         """Return the question about the model of a group, whose batch is that of its steps."""
@@ -109,6 +111,18 @@ class Question(Struct, frozen=True):
             constants={**result.panel.within(group).constants, **self.constants},
             words=tuple(map(str, group.values())),
         )
+
+    def with_words(self, options: Mapping[str, str]) -> Self:
+        """Return the question with options that stand among its words; work that is given in both ways is refused."""
+        given: dict[str, Any] = {name: text for name, text in options.items() if text}
+        of_words = question_of(**given)
+        works = [bool(question.plan or question.training.tokens) for question in (self, of_words)]
+        if (self.price and of_words.price) or all(works):
+            what = f"{listed([f'--{name}' for name in options])} in words stand beside options"
+            raise GenperfError(what, hint="give all of it in words, or none")
+        training = replace(self.training, tokens=of_words.training.tokens or self.training.tokens)
+        price, plan = self.price or of_words.price, self.plan or of_words.plan
+        return replace(self, price=price, plan=plan, training=training, topics=(*options,))
 
 
 def question_of(

@@ -548,7 +548,7 @@ def _trained(
     if hints and MESSAGE not in hints:
         hints = {PARAMETERS: f"{network.parameters:g}", **hints}
     fitted = fit(frame, time="step_s", intrinsic=of_device, extrinsic=counts, scaling="weak", hints=hints).first
-    query = fitted.query(_machine(run, in_columns(legend_of(understood(machine)), at).at))
+    query = fitted.query(_machine(run, in_columns(legend_of(understood(machine)), at).of_settings().at))
     devices, nodes = (float(query.columns[name][0]) for name in ("devices", "nodes"))
     expected, _ = expectation(fitted, query, question.interval)
     # Published runs were made at such counts: their range holds what other counts cost.

@@ -90,6 +90,8 @@ MAX_QUANTITIES = 12
 #: Relative difference up to which runs of different names may be repeats, and the ratio of the ends of what was
 #: measured above which its median may be of different things: few steps take four times as long as others. Guesses.
 SAME_VALUES, FAR_APART = 0.05, 4.0
+#: What a question in words has, and the name of a quantity has not: a number, or a sign.
+_QUESTION = re.compile(r"(?<!\S)[$€£]?\d|=")
 #: Without a question also so many times the largest count.
 FARTHEST_MULTIPLE = 8.0
 
@@ -125,7 +127,8 @@ def ask(
         Or a machine in words, `8xh100`, whose run the configuration describes; `tokens` and `price` are then of a
         training at the counts of `at`.
     want : str, optional
-        The quantity: a header or a kind; every measured one is answered where omitted, the likeliest first.
+        The quantity: a header or a kind; every measured one is answered where omitted, the likeliest first. Or a
+        question in words, `"fsdp on 64 gpus"`.
     at : mapping, optional
         The configuration, by columns whose names are no identifiers; a list of values for several answers.
     price, per : str, optional
@@ -169,6 +172,8 @@ def ask(
     is_file = is_path and bool(at or configuration) and Path(str(table)).is_file()
     run_in_words = row_in([str(table)]) if is_path and not is_file else {}
     requested = {**(at or {}), **({} if run_in_words else configuration)}
+    if want is not None and _QUESTION.search(want) and not (isinstance(table, pd.DataFrame) and want in table):
+        requested, want = {**requested, SCALE: want}, None
     lists = {n: list(values) for n, values in requested.items() if isinstance(values, (list, tuple, range, np.ndarray))}
     places = [
         {name: label(value) for name, value in {**requested, **dict(zip(lists, values, strict=True))}.items()}
@@ -227,7 +232,9 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     group, fitted = most_measured_group(models)
     left_open = {n: level for n, level in group.items() if any(other[n] != level for other, _ in models)}
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
-    question, schema, axis = (question or Question()).about(fitted, group), fitted.schema, fitted.panel.axis.factor
+    question = question or Question()
+    question = (question.with_words(requested.options) if requested.options else question).about(fitted, group)
+    schema, axis = fitted.schema, fitted.panel.axis.factor
     wanted = wanted if question.plan is not None else forecast_at(fitted.panel, wanted)
     if question.plan is None and (axis is None or axis.distinct < 2):
         # One count has no curve to speak of.
@@ -238,6 +245,7 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     facts = replace(facts, series=series, taken={**facts.taken, **left_open})
     measured_value, _ = _as_measured(schema.measured, schema, facts.at, facts.predicted)
     answer = Answer((replace(measured_value, facts=facts),), facts, taken=dict(facts.taken), notes=requested.notes)
+    answer = replace(answer, topics=question.topics) if question.topics else answer
     return with_share(answer, schema)
 
 
@@ -335,14 +343,16 @@ def ask_recognised(
         if answer is None or value is None:
             raise
         return replace(answer, answers=(value, *answer.answers[1:]))
+    question = question or Question()
+    question = question.with_words(opened.options) if opened.options else question
     if reading is not None:
-        if question is not None and (question.plan or question.training.tokens):
+        if question.plan or question.training.tokens:
             what = "the runs are of one configuration: how long a training takes is answered of several counts"
             raise TableError(what, hint="of one run in words as well: genperf 8xh100 7B 76800tok/s --tokens 300B")
         answer = _measured(opened, reading)
         return replace(answer, notes=(*notes_of_question, *answer.notes))
     reading, resolved = opened.reading, _resolved(opened)
-    series, question, notes = _series(reading, resolved), question or Question(), list[str]()
+    series, notes = _series(reading, resolved), list[str]()
     counted = [name for name in opened.at if meant_by(name) in LEVELS and name not in resolved]
     if counted and reading.scale in resolved and meant_by(str(reading.scale)) is None:
         notes = [f"'{reading.scale}' is taken to count {counted[0]}"]
@@ -561,6 +571,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             coverage=self.question.interval,
             source=source.name,
             runs=int(self.series.rows.sum()),
+            topics=self.question.topics,
         )
 
     def _in_another_series(

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 #: A run without a file: the count and the throughput.
 _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
-#: What no word behind a table holds that asks for a configuration (`64 GPUs`, `4*8`): the path of a file.
-_PATH = re.compile(r"/(?!h(?:our)?\b)|\\|\.[a-z]|\*$|\*\D", re.IGNORECASE)
+#: What no word behind a table holds that asks for a configuration (`64 GPUs`, `4*8`): a pattern, or the name of a file.
+_PATH = re.compile(r"\\|\.[a-z]|\*$|\*\D", re.IGNORECASE)
 
 
 def _question(hints: tuple[str, ...], **texts: str | None) -> Question:
@@ -98,11 +98,10 @@ def ask(
 
     if len(table) > 1:
         table, at = _table_and_configuration(table, at)
-    wanted_topics = [keys for keys, wanted in ((WHY, why), (NORMAL, normal), (COST, cost)) if wanted]
-    topics = dict.fromkeys(key for keys in wanted_topics for key in keys)
+    topics = [name for name, wanted in (("why", why), ("normal", normal), ("cost", cost)) if wanted]
     if len(table) == 1 and is_model_file(table[0]):
         fitted = load_model(table[0])
-        at_once = configurations(pairs(with_scale(at, words=True), "--at", names_of(fitted)), lambda name: ())
+        at_once = configurations(pairs(with_scale(at, names_of(fitted)), "--at", names_of(fitted)), lambda name: ())
         _show([ask_fitted(fitted, place, question) for place in at_once], at_once, out, full, topics)
         return
     # Runs in words are a table, one run in words is a row by name, and {} is neither. A file of that name
@@ -114,14 +113,14 @@ def ask(
     if isinstance(run, GenperfError):
         out.note(f"note: {run}")
     elif run is not None:
-        places = configurations(pairs(with_scale(at, words=True), "--at"), lambda name: ())
+        places = configurations(pairs(with_scale(at, ()), "--at"), lambda name: ())
         runs = [about(run, place, question) for place in places]
         if not out.written(runs[0] if len(runs) == 1 else [of.to_dict() for of in runs]):
             tell_all((together(runs) if len(runs) > 1 else runs[0]).content)
         return
     opened = recognised_table(what, roles)
     columns = opened.source.columns
-    wanted = pairs(with_scale(at, words=True), "--at", columns)
+    wanted = pairs(with_scale(at, columns), "--at", columns)
     at_once = configurations(wanted, lambda name: labels(columns[column_named(name, columns) or name]))
     fits: Fits = {}
     with progress(out.quiet):
@@ -129,8 +128,12 @@ def ask(
     _show(answers, at_once, out, full, topics)
 
 
-#: The sentences that answer `--why`, `--normal` and `--cost`.
-WHY, NORMAL, COST = ("limit", "causes", "exchange"), ("normal", "exchange"), ("plan", "training", "pays", "best")
+#: The sentences that answer `--why`, `--normal` and `--cost`, or a question about them.
+TOPICS = {
+    "why": ("limit", "causes", "exchange"),
+    "normal": ("normal", "exchange"),
+    "cost": ("plan", "training", "pays", "best"),
+}
 
 
 def _show(
@@ -147,7 +150,8 @@ def _show(
     # A pipe has 80 columns, and not every terminal the letters of a picture.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
     letters = (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16")
-    if not (topics or full):
+    keys = dict.fromkeys(key for name in (*topics, *answers[0].topics) for key in TOPICS.get(name, ()))
+    if not (keys or full):
         if len(answers) == 1:
             out.styled(card(answers[0], width, letters, footer=not out.quiet))
             return
@@ -160,8 +164,8 @@ def _show(
     for answer, place in zip(answers, at, strict=True):
         if varied:
             tell(f"At {join_values({name: place[name] for name in varied})}:")
-        if topics:
-            texts = [answer.sentences[key] for key in topics if key in answer.sentences]
+        if keys:
+            texts = [answer.sentences[key] for key in keys if key in answer.sentences]
             tell_all(texts or ["nothing of it is known: --full shows what is"])
             continue
         if answer.taken and not out.quiet:
@@ -173,10 +177,12 @@ def _table_and_configuration(table: tuple[str, ...], at: tuple[str, ...]) -> tup
     """Return the files or runs that are named, and `--at` with the words behind them, where these are no file."""
     count = max((n for n, text in enumerate(table, 1) if Path(text).exists() or _RUN.fullmatch(text)), default=0)
     further = table[count:]
-    words = " ".join(text for text in further if "=" not in text)
-    if not count or _PATH.search(words) or not re.search(r"\d", " ".join(further)):
+    words = " ".join(text for text in further if "=" not in text.strip("="))
+    in_folder = any("/" in word and Path(word).parent.is_dir() for word in words.split())
+    is_question = re.search(r"\d|\S\s+\S", " ".join(further)) is not None
+    if not count or _PATH.search(words) or in_folder or not is_question:
         return table, at
-    return table[:count], (*at, *(text for text in further if "=" in text), *filter(None, [words]))
+    return table[:count], (*at, *(text for text in further if "=" in text.strip("=")), *filter(None, [words]))
 
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:

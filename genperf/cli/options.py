@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,7 +17,6 @@ from genperf.facts import Paid
 from genperf.formula.amounts import amount, without_thousands
 from genperf.panel.machine import PARTS
 from genperf.panel.question import SCALE, SEVERAL
-from genperf.panel.words import settings_of_words
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table.cells import Source
 from genperf.words.numbers import join_values
@@ -51,7 +49,9 @@ def pairs(texts: Sequence[str], option: str, names: Iterable[str] = ()) -> dict[
     any_name = "|".join(map(re.escape, names))
     # No comma inside brackets, behind which one closes before another opens.
     before_a_name = re.compile(rf",\s*(?=(?:{any_name})=)(?![^()]*\))")
-    parted = (before_a_name.split(text) if any_name and text.count("=") > 1 else [text] for text in texts)
+    # The words of a question are read by the columns of the table.
+    is_parted = (any_name and text.count("=") > 1 and not text.startswith(f"{SCALE}=") for text in texts)
+    parted = (before_a_name.split(text) if of else [text] for text, of in zip(texts, is_parted, strict=True))
     for text in chain.from_iterable(parted):
         # The name ends at the equals sign behind the longest name that is known, or else at the first one.
         begun = [name for name in names if text.startswith(f"{name}=")]
@@ -89,21 +89,23 @@ def amount_of(text: str | None, option: str) -> float | None:
     return value
 
 
-def with_scale(texts: Sequence[str], words: bool = False) -> list[str]:
+def with_scale(texts: Sequence[str], names: Collection[str] | None = None) -> list[str]:
     """Return `name=value` options, in which a number alone is the count: `64` becomes `count=64`.
 
-    A text that begins with a number, or any of `words`, says what it asks for in words: `64 gpus batch 32`.
+    A text that begins with a number, or any that is no setting where the known `names` are given, asks in words: `64
+    gpus batch 32`. All words are one question.
     """
-    settings: list[str] = []
-    # `64 nodes, tp=8`, `gpus=64 model=7b`
-    several = re.compile(r"\d|[\w-]+=\S+,?\s[\w-]+=" if words else r"\d")
-    pieces = [re.split(r",?\s(?=[\w-]+=)", text) if several.match(text) else [text] for text in texts]
-    for text in itertools.chain.from_iterable(pieces):
-        if "=" in text or not (words or text[:1].isdigit()):
+    settings, words = list[str](), list[str]()
+    for text in texts:
+        is_named = text.partition("=")[0] in (names or ()) or re.fullmatch(r"\S+=(?:\(.*\))?", text) is not None
+        pieces = re.split(r",?\s(?=[\w-]+=)", text)
+        if all(re.fullmatch(r"[\w-]+=\S+", piece) for piece in pieces):
+            settings += pieces
+        elif ("=" in text and is_named) or (names is None and not text[:1].isdigit()):
             settings.append(text)
         else:
-            settings += [part if "=" in part else f"{SCALE}={part}" for part in settings_of_words(text)]
-    return settings
+            words.append(text)
+    return [*settings, *([f"{SCALE}={' | '.join(words)}"] if words else [])]
 
 
 def configuration(
@@ -119,7 +121,8 @@ def configuration(
     """
     assigned = pairs(with_scale(texts), option, names_of(fitted))
     further = beside(fitted.first, assigned) if beside is not None else {}
-    requested = fitted.requested({name: text for name, text in assigned.items() if name not in further})
+    others = {name: text for name, text in assigned.items() if name not in further}
+    requested = fitted.requested(others).of_settings()
     if texts and not requested.at and not further and option in ("--or", "--versus"):
         # Nothing is left of a change.
         raise GenperfError(requested.notes[0], hint="a change of what the runs show")
@@ -130,7 +133,8 @@ def configuration(
 
 def single(at: dict[str, str]) -> dict[str, str]:
     """Return a configuration of a command that answers for one, each of whose values has to be one."""
-    for name, text in at.items():
+    words = ((name, word) for name, text in at.items() for word in (text.split() if name == SCALE else [text]))
+    for name, text in words:
         if SEVERAL.fullmatch(text):
             command = click.get_current_context().info_name
             what = f"{command} answers for one configuration, and {name}={text} is several"

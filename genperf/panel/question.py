@@ -11,7 +11,9 @@ is refused.
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+import shlex
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Self, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -21,13 +23,13 @@ from genperf.formula.amounts import amount, plain_amounts
 from genperf.panel.legend import Legend, NamedColumn, in_title, legend_of_factors
 from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.panel import Panel
-from genperf.panel.words import JOINING, machine_in, number_with_noun
+from genperf.panel.words import GLUED, machine_in, number_with_noun, words_of_question
 from genperf.peaks import device_in
 from genperf.table.cells import parts_of
 from genperf.table.clean import is_number, label, number_in
 from genperf.table.shape import NO_KIND
-from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import letter_of
+from genperf.vocabulary import any_of, section, words_of
+from genperf.vocabulary.headers import canonical_time, header_of, letter_of
 from genperf.vocabulary.names import (
     LEVELS,
     canonical_of,
@@ -42,6 +44,7 @@ from genperf.vocabulary.names import (
     words_in,
 )
 
+T = TypeVar("T")
 #: The name of a count that is given without one.
 SCALE = "count"
 #: Names of a scale that do not say what it counts.
@@ -72,6 +75,17 @@ class Requested(Struct, frozen=True):
     wanted: str = ""
     #: Column → what the question calls it.
     names: Mapping[str, str] = field(default_factory=dict)
+    #: The options of `ask` that stand among the words of the question: {"tokens": "1T"}.
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def of_settings(self) -> Self:
+        """Return a question without options among its words; one with them is refused."""
+        if self.options:
+            hint = " ".join(
+                f"--{name} {shlex.quote(text) if text else ''}".strip() for name, text in self.options.items()
+            )
+            raise TableError(f"{listed([*self.options])} of the question are no settings of a run", hint=hint)
+        return self
 
 
 class _Cells(Struct):
@@ -107,9 +121,11 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     >>> requested.at, requested.notes
     ({'pipe': '8'}, ('asked, and found nowhere in the runs: colour', 'lr was always 8: nothing shows another one'))
     """
-    worded = not all(map(is_number, at.values()))
-    at, absent = _machines_apart(legend, _joined(legend, at)) if worded else (at, [])
-    settings, constant_notes, wanted = _Cells(), list[str](), ""
+    absent, options, settings, constant_notes, wanted = list[str](), dict[str, str](), _Cells(), list[str](), ""
+    if not all(map(is_number, at.values())):
+        at, nameless, options = _in_words(legend, at)
+        at, absent = _machines_apart(legend, at)
+        absent += nameless
     for name, value in at.items():
         column, text, measured = _meant(legend, name, value.strip())
         if measured:
@@ -145,7 +161,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     refused = [name for name in absent if name in at and not (is_known and not misspelt(name, spelled))]
     notes = [f"asked, and found nowhere in the runs: {listed(absent)}"] if absent and not refused else []
     in_question = settings.at | {name: at[name] for name in refused}
-    return Requested(in_question, (*notes, *constant_notes), wanted, settings.names)
+    return Requested(in_question, (*notes, *constant_notes), wanted, settings.names, options)
 
 
 def _of_grids(legend: Legend, column: str, text: str) -> tuple[str, str]:
@@ -186,69 +202,254 @@ def _share_batch(legend: Legend, settings: _Cells, global_batch: str) -> None:
 _OF_HEADERS = frozenset({"num", "number", "of", "per"})
 #: Words of one name in a question, at most.
 MOST_WORDS = 5
-#: Words that only ask, and those of what is asked, which name nothing beside them.
-_ASKING, _SUBJECTS = (re.compile(f"(?i){any_of(f'headers.{of}')}") for of in ("asking", "question"))
+#: Words that name nothing where no cell has them, those before a count that is asked for, those between two values of
+#: one name, and those between a name and its value.
+_PROSE, _COUNTING, _BETWEEN, _OF_A_VALUE = (
+    re.compile(f"(?i){any_of(*places)}")
+    for places in (
+        ("headers.joining", "headers.asking", "headers.question"),
+        ("headers.how_many",),
+        ("headers.between",),
+        ("headers.of_a_value",),
+    )
+)
+#: A number, an amount, or several.
+_NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*")
+#: A mark or an end, and what stands behind a name.
+_SIGNS = frozenset("|=:")
+#: What a job has so many of, by what a question calls it.
+_OF_A_JOB = {*filter(str.islower, section("counted")), *words_of("headers.of_a_batch")}
 
 
-def _joined(legend: Legend, at: Mapping[str, str]) -> Mapping[str, str]:
-    """Return a question in which words that spell a header beside a number, or a cell, are one setting.
+def _in_words(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str, str], list[str], dict[str, str]]:
+    """Return a question with what its words say as settings, names without a value, and the options among the words.
 
-    `8 GPU cards` and `GPU cards 8` are `GPU cards=8` of such a column, `8 MPI ranks` are ranks, and `rtx 3090 ti` is
-    its cell. Words that only ask are left out; where another one means nothing the question stays as it is.
+    `8 GPU cards` and `GPU cards 8` are `GPU cards=8` of such a column, and `rtx 3090 ti` is its cell. A word that means
+    nothing here becomes a setting of its own name. Two values of one name are refused.
     """
-    settings, words, place, several = dict[str, str](), list[str](), 0, False
-    prose = _prose_in(legend, [word for name, text in at.items() if name in (SCALE, text) for word in text.split()])
-    at = {name: text for name, text in at.items() if name != text or text not in prose}
-    for name, text in at.items():
-        if name in (SCALE, text):
-            words += [word for word in JOINING.sub(" ", text).split() if word not in prose]
-        elif is_number(text):
-            words += [text, name]
-        else:
-            settings[name] = text
-    headers = {name: name for name in legend.columns}
-    cells = {cell: name for name, entry in legend.columns.items() for cell in entry.levels}
-
-    def header_of_words(start: int, end: int) -> str:
-        """Return what some words name: a header that they spell, or else the only word, where it means a column."""
-        phrase = " ".join(words[start:end])
-        single = phrase if end == start + 1 and column_by_name(legend, phrase, headers) is not None else ""
-        return _spelled_as(phrase, headers) or single
-
-    while place < len(words):
-        is_count = is_number(words[place])
-        start, name, value, end = place + is_count, "", words[place], place + 1
-        for last in range(min(start + MOST_WORDS, len(words)), start, -1):
-            is_behind = not is_count and last < len(words) and is_number(words[last])
-            if (is_count or is_behind) and (name := header_of_words(start, last - (words[last - 1] == "size"))):
-                value, end = (value, last) if is_count else (words[last], last + 1)
-            elif not is_count and last > start + 1 and (cell := _spelled_as(" ".join(words[start:last]), cells)):
-                name, value, end = cells[cell], cell, last
-            if name:
-                break
-        several |= end > start + 1 or (not is_count and name != "" and name not in at)
-        if not name and is_count:
-            # What the question counts, or another word before what is counted.
-            word = "".join(words[start : start + 1])
-            behind = "" if is_number(word) else header_of_words(start + 1, start + 2)
-            if at.get(word) == value:
-                name, end = word, start + 1
-            else:
-                name, end, several = (behind, start + 2, True) if behind else (SCALE, start, several)
-        elif not name:
-            name = value
-        if name in settings or (name == value and name not in at and not _cell_with(legend, value)[0]):
-            return at
-        several |= name == value and name not in at and len(words) > 1
-        settings[name], place = value, end
-    return settings if several else at
+    text = at.get(SCALE, "")
+    is_cell = any(text in entry.levels for entry in legend.columns.values())
+    if not text or is_number(text) or is_cell or any(legend.cells_of_name(name, text) for name in legend.names):
+        return at, [], {}
+    words = _Words(legend, words_of_question(text))
+    words.read()
+    settings = {name: value for name, value in at.items() if name != SCALE}
+    columns = {name: column_by_name(legend, name, legend.columns) or name for name in (*settings, *dict(words.said))}
+    for name, value in words.said:
+        earlier = next((other for other in settings if columns[other] == columns[name]), name)
+        if _same(settings.setdefault(earlier, value), value):
+            continue
+        others = {n: text for n, text in (*settings.items(), *words.said) if columns[n] != columns[name] and n != text}
+        changes = [f"{columns[name]}={text}" for text in (settings[earlier], value)]
+        configuration = " ".join(f"--at {shlex.quote(f'{n}={text}')}" for n, text in others.items())
+        both = f"genperf compare TABLE {configuration} --at {shlex.quote(changes[0])} --or {shlex.quote(changes[1])}"
+        raise TableError(f"the question has both {' and '.join(changes)}", hint=f"one, or {' '.join(both.split())}")
+    return settings, words.nameless, words.options
 
 
-def _prose_in(legend: Legend, words: Collection[str]) -> set[str]:
-    """Return the words that only ask, `how fast is`, and what they ask about, without those that a cell has."""
-    asking = {word for word in words if _ASKING.fullmatch(word) and not _cell_with(legend, word)[0]}
-    about = {word for word in words if _SUBJECTS.fullmatch(word) and not _cell_with(legend, word)[0]}
-    return asking | about if asking else set()
+class _Words(Struct):
+    """The words of a question, which are read from the first to the last under the columns of a table."""
+
+    legend: Legend
+    words: list[str]
+    #: Names and values; a word that means nothing is its own name.
+    said: list[tuple[str, str]] = field(default_factory=list)
+    #: Names of columns that have no value.
+    nameless: list[str] = field(default_factory=list)
+    options: dict[str, str] = field(default_factory=dict)
+
+    def read(self) -> None:
+        """Read all words, each phrase by the first kind that it is."""
+        place = 0
+        while place < len(self.words):
+            kinds = (self.option, self.machine, self.counted, self.named, self.cell_or_prose, self.apart)
+            ends = (end for kind in kinds if (end := kind(place)) is not None)
+            place = next(ends, place + 1)
+
+    def option(self, place: int) -> int | None:
+        """Read an option, `--price=$2/h`, or a sign, which says nothing by itself."""
+        word = self.words[place]
+        if word.startswith("--"):
+            name, _, value = word.removeprefix("--").partition("=")
+            self.set_option(name, value.replace(",", ""))
+        return place + 1 if word in _SIGNS or word.startswith("--") else None
+
+    def set_option(self, name: str, value: str) -> None:
+        """Add an option; refuse a second value of it."""
+        if self.options.setdefault(name, value) != value:
+            raise TableError(f"the question has both --{name} {self.options[name]} and {value}", hint="one of them")
+
+    def machine(self, place: int) -> int | None:
+        """Read a machine: `2x8xh100`, `64 A100 GPUs`, `16x8`."""
+        sign = next((k for k in range(place, len(self.words)) if self.words[k] in _SIGNS), len(self.words))
+        found, rest = machine_in(" ".join(self.words[place:sign]))
+        end = sign - len(rest.split()) if found else place + 1
+        if (not found and _GRID.fullmatch(self.words[place]) is None) or self.longest(place, self.cell)[0]:
+            return None
+        self.said.append((SCALE, " ".join(self.words[place:end])))
+        return end
+
+    def counted(self, place: int) -> int | None:
+        """Read a number with what it counts: `64 gpus`, `16 per gpu`, `64 fast gpus`, `10 days`, `1B images`."""
+        value, noun = self.words[place], " ".join(self.words[place + 1 : place + 2])
+        if not _NUMBER.fullmatch(value):
+            return None
+        name, end = self.longest(place + 1, self.name)
+        if end <= place + 2 and self.job(value, noun):
+            return place + 2
+        if name:
+            # `32 workers batch 64` is not of a batch of workers.
+            has_value = self.words[end : end + 1] and (self.words[end] in "=:" or _NUMBER.fullmatch(self.words[end]))
+            ends = range(place + 2, end)
+            parts = ((self.longest(place + 1, self.name, k), self.longest(k, self.name, end)) for k in ends)
+            apart = ((n, k) for (n, k), (m, last) in parts if n and m and not m.startswith("per ") and last == end)
+            name, end = next(apart, (name, end)) if has_value else (name, end)
+            self.said.append((name, value))
+            return end
+        # `64 or 128 gpus`
+        k = place + 1
+        while k < len(self.words) and (self.words[k] == "|" or _BETWEEN.fullmatch(self.words[k])):
+            k += 1
+        is_size = value[-1] in "BbMmT"
+        if k > place + 1 and not is_size and " ".join(self.words[k : k + 1]).isdecimal():
+            name, end = self.longest(k + 1, self.name)
+        behind, end = self.longest(place + 2, self.name) if not name and noun.isalpha() else ("", place)
+        is_known = not noun.isalpha() or self.is_prose(noun) or bool(self.longest(place + 1, self.cell)[0])
+        before = self.words[place - 1] if place else ""
+        if behind:
+            # What is between is read for itself.
+            del self.words[place + 2 : end]
+        elif not name and not is_size and not is_known:
+            self.said.append((noun, value))
+            return place + 2
+        elif not name and _BETWEEN.fullmatch(before) and self.said and _NUMBER.fullmatch(self.said[-1][1]):
+            # `batch 32 or 64` has two of one name.
+            name = self.said[-1][0]
+        self.said.append((name or behind or (value if is_size else SCALE), value))
+        return place + 1
+
+    def job(self, value: str, noun: str) -> bool:
+        """Read how much is to be done, or by when, as an option; what the runs do not count is refused."""
+        unit, counted = canonical_time(noun), header_of(f"{noun}/s").counted
+        if not noun or self.name(noun):
+            return False
+        if unit in ("d", "h", "min"):
+            self.set_option("deadline", f"{value}{unit}")
+            return True
+        headers = {name: header_of(name) for name in self.legend.columns}
+        counts = {header.counted for header in headers.values() if header.kind == "rate"} - {""}
+        epochs = {*words_of("headers.epoch")}
+        if noun.lower() in epochs and any(headers[n].kind == "time" and epochs & words_in(n) for n in headers):
+            counted = "epochs"
+            counts.add(counted)
+        if counted not in _OF_A_JOB | {"epochs"} and noun.lower() not in epochs | {"steps"}:
+            return False
+        if counted not in counts | {"tokens", "samples"} and (counts or counted not in _OF_A_JOB):
+            what = f"'{value} {noun}' are asked, and the runs count {listed(sorted(counts)) or 'no work'}"
+            raise TableError(what, hint="--samples, of what the runs count")
+        self.set_option("tokens" if counted == "tokens" else "samples", value)
+        return True
+
+    def named(self, place: int) -> int | None:
+        """Read a name with its value behind it: `batch 32`, `batch size of 32`, `strategy FSDP`, `bs = 16`, `tp8`."""
+        name, end = self.longest(place, self.name)
+        if not name and self.words[place + 1 : place + 2] == ["="]:
+            name, end = self.words[place], place + 1
+        if not name:
+            return None
+        start, sign = end, " ".join(self.words[end : end + 1])
+        while start < len(self.words) and (self.words[start] in "=:" or _OF_A_VALUE.fullmatch(self.words[start])):
+            start += 1
+        column = column_by_name(self.legend, name, self.legend.columns)
+        levels = self.legend.columns[column].levels if column else ()
+        cell, cell_end = self.longest(start, lambda phrase: _spelled_as(phrase, levels) or level_with(phrase, levels))
+        if not cell:
+            found, cell_end = self.longest(start, self.cell)
+            of, cell = found or ("", "")
+            # `GPU H100` of a column `GPU type`
+            column, cell = (of, cell) if words_in(name) <= words_in(of) else (column, "")
+        is_text, value = column in self.legend.of_names, " ".join(self.words[start : start + 1])
+        if cell:
+            self.said.append((str(column), cell))
+            return cell_end
+        if _NUMBER.fullmatch(value) and (sign in ("=", ":") or not is_text):
+            unit, of = " ".join(self.words[start + 1 : start + 2]), " ".join(self.words[start + 1 : start + 3])
+            is_of_one = of.startswith("per ") and meant_by(f"{name} {of}") is not None
+            with_unit = sign == "=" and unit.isalpha() and amount(f"{value}{unit}") is not None
+            self.said.append((f"{name} {of}" if is_of_one else name, f"{value}{unit}" if with_unit else value))
+            return start + 1 + 2 * is_of_one + with_unit
+        if value and (sign == "=" or (is_text and value not in _SIGNS and not self.is_prose(value))):
+            self.said.append((name, value))
+            return start + 1
+        if self.longest(place, self.cell)[1] >= end:
+            return None
+        # `how many gpus`
+        self.nameless += [] if place and _COUNTING.fullmatch(self.words[place - 1]) else [name]
+        return end
+
+    def cell_or_prose(self, place: int) -> int | None:
+        """Read a cell, with its column's name behind it, `FSDP strategy`, or pass over a word that names nothing."""
+        found, end = self.longest(place, self.cell)
+        word = self.words[place]
+        is_prose = self.is_prose(word)
+        if found is None or (is_prose and end == place + 1):
+            # `is it normal` is an option.
+            topic = next((name for name in ("normal", "why") if word.lower() in words_of(f"headers.{name}")), "")
+            self.options |= {topic: ""} if topic else {}
+            return place + 1 if is_prose or topic else None
+        self.said.append(found)
+        behind = words_in(" ".join(self.words[end : end + 1]))
+        has_value = _NUMBER.fullmatch(" ".join(self.words[end + 1 : end + 2]))
+        is_name = behind and behind <= words_in(found[0]) and not has_value
+        return end + 1 if is_name else end
+
+    def apart(self, place: int) -> int | None:
+        """Take a number and a name apart, `64gpus`, `tp8`; any other word is a setting of its own name."""
+        glued, further = GLUED.fullmatch(self.words[place]), " ".join(self.words[place + 1 : place + 2])
+        number, noun, name, value = glued.groups("") if glued else [""] * 4
+        if (noun and (self.name(noun) or self.name(f"{noun} {further}") or canonical_time(noun))) or self.name(name):
+            self.words[place : place + 1] = [number or name, noun or value]
+            return place
+        holding = next((n for n in self.legend.names if self.legend.cells_of_name(n, self.words[place])), "")
+        word = self.words[place]
+        self.said.append((holding or (SCALE if word[0].isdigit() else word), word))
+        return place + 1
+
+    def longest(self, place: int, meaning: Callable[[str], T | None], last: int = -1) -> tuple[T | None, int]:
+        """Return what the most words from a place on mean, and where they end, at the `last` one at most."""
+        for end in range(last if last > 0 else min(place + MOST_WORDS, len(self.words)), place, -1):
+            phrase = self.words[place:end]
+            if _SIGNS.isdisjoint(phrase) and (found := meaning(" ".join(phrase))):
+                return found, end
+        return None, place
+
+    def name(self, phrase: str) -> str:
+        """Return what a phrase names: a header that it spells, or itself where it means a column; no measured one."""
+        if phrase.startswith("per "):
+            of = phrase.removeprefix("per ")
+            return next((name for name in (f"batch per {of}", f"gpus per {of}") if meant_by(name)), "")
+        spelled, is_word = _spelled_as(phrase, self.legend.columns), " " not in phrase
+        others = [word for word in phrase.split() if word not in _OF_HEADERS]
+        if not spelled and (not others or any(self.is_prose(w) or (self.cell(w) and not is_word) for w in others)):
+            return ""
+        column = spelled or (column_by_name(self.legend, phrase, self.legend.columns) if is_word else "")
+        if column and header_of(column).kind in ("time", "rate"):
+            return ""
+        # `grid size 16` is of a column `grid`.
+        size = self.name(phrase.removesuffix(" size")) if phrase.endswith(" size") and not meant_by(phrase) else ""
+        return spelled or (phrase if column or meant_by(phrase) else size)
+
+    def cell(self, phrase: str) -> tuple[str, str] | None:
+        """Return the only column with a cell of some words, and the cell."""
+        by_column = {n: _spelled_as(phrase, entry.levels) for n, entry in self.legend.columns.items()}
+        spelled = [(n, cell) for n, cell in by_column.items() if cell and not is_number(cell)]
+        column, cell = _cell_with(self.legend, phrase) if not spelled and " " not in phrase else ("", "")
+        return spelled[0] if len(spelled) == 1 else (column, cell) if column and not is_number(cell) else None
+
+    def is_prose(self, word: str) -> bool:
+        """Tell whether a word only joins others, or asks and is no cell."""
+        cells = (entry.levels for entry in self.legend.columns.values())
+        return _PROSE.fullmatch(word) is not None and not any(_spelled_as(word, levels) for levels in cells)
 
 
 def _spelled_as(phrase: str, texts: Collection[str]) -> str:
@@ -544,7 +745,7 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
     if ignored and not settings.at and not notes:
         raise _no_factor(panel, ignored[0])
     notes += [f"asked, and no factor of the model: {listed(ignored)}"] if ignored else []
-    return Requested(settings.at, (*requested.notes, *notes), requested.wanted, settings.names)
+    return replace(requested, at=settings.at, notes=(*requested.notes, *notes), names=settings.names)
 
 
 def _no_factor(panel: Panel, name: str, hint: str = "") -> TableError:

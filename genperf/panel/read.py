@@ -22,7 +22,7 @@ from genperf.panel.large import LargeSource, read_large, worth_aggregating
 from genperf.panel.legend import Legend, NamedColumn, in_title
 from genperf.panel.options import OPTIONS, FailureRule, Roles
 from genperf.panel.prices import with_prices
-from genperf.panel.question import column_named, in_columns, wanted_name
+from genperf.panel.question import SCALE, column_named, in_columns, wanted_name
 from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, read_columns
 from genperf.panel.table import Table
 from genperf.table.cells import Source, step
@@ -183,6 +183,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
     tokens: bool = False
     #: What of the question is not heeded.
     notes: tuple[str, ...] = ()
+    #: The options among the words of the question.
+    options: Mapping[str, str] = field(default_factory=dict)
     #: Whether the table may be of a single run.
     alone: bool = False
     #: The files of a table that is summarised while it is read; `source` has its first rows.
@@ -217,7 +219,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         def named(source: Source) -> int:
             """Return how many of the names and texts a table has, in its columns or in its title."""
             columns, wanted = source.columns, header_of(want or "").kind
-            of_at = [(column_named(name, columns), text, re.split("[,:]", text)[0]) for name, text in at.items()]
+            words = [(word, word) for word in at.get(SCALE, "").split()]
+            named_in_at = [*at.items(), *(words if len(words) > 1 else [])]
+            of_at = [(column_named(name, columns), text, re.split("[,:]", text)[0]) for name, text in named_in_at]
             # Columns that a name means and that hold its text, or the first of a list; columns by name; texts in the
             # title; what is wanted by its kind, and by its words.
             matches = [
@@ -225,7 +229,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
                 for c, text, start in of_at
             ]
             matches += [column in columns for column in (*at, *self.given.columns)]
-            matches += [in_title(text, source.caption) for text in at.values()]
+            matches += [c is not None for c, word, _ in of_at[len(at) :]]
+            matches += [in_title(text, source.caption) for _, text in named_in_at]
             matches += [bool(wanted) and wanted in {header_of(c).kind for c in columns}]
             matches += [want is not None and any(plain_name(want) in plain_name(c) for c in columns)]
             return sum(matches)
@@ -268,7 +273,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         column = requested.wanted or (None if want is None or row else wanted_name(want, legend))
         is_scaled = any(SCALED.fullmatch(text.strip().lower()) for text in requested.at.values())
         source = _scaled_as(cells, requested.at) if is_scaled and not self.given.columns else cells
-        return replace(opened, source=source, given=roles, at=requested.at, want=column, notes=requested.notes)
+        tokens, options = self.tokens or "tokens" in requested.options, requested.options
+        opened = replace(opened, source=source, given=roles, tokens=tokens)
+        return replace(opened, at=requested.at, want=column, notes=requested.notes, options=options)
 
     @cached_property
     def legend(self) -> Legend:

@@ -16,7 +16,7 @@ from genperf.table.cells import Source, source_of
 from genperf.table.clean import label
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import canonical_time, header_of, relative_unit
-from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, meant_by, plain_name
+from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, plain_name
 
 #: What a column of a run means beside the factors, and what of these and the factors is no number.
 RUN_WORDS = section("one_run")
@@ -36,19 +36,33 @@ _MACHINE = re.compile(
 _SLICE = re.compile(r"(?i)(?:tpu[ -]?)?(v[34]|v5p|v[56]e|v5lite(?:pod)?)-(\d+)s?(?=:?(?:\s|$))")
 #: What devices are called behind their name, `8 H100 GPUs`.
 _NOUN = re.compile(rf"(?i) (?:{any_of('headers.device')}s?|{any_of('headers.node')}(s?))(?![\w=:-]| \d+(?!\S))")
-#: Parts of a question: `gpus=64`, `batch size 64` before no noun, `64 gpus`, or a word; and what stands between them.
-_SETTING = re.compile(
-    r"(?i)([\w./-]+)=(\S+)|((?:[a-z_][\w-]* )*[a-z_][\w-]*)[ :]+(\d[\d,.]*[km]?)(?!\S| [a-z][\w-]*(?![\w-]| \d))"
-    r"|(\d[\d,.]*[km]?)[ -]?([a-z]{2,}[\w-]*)(?:'s)?(?!\S)|(\S+)"
-)
-_NODES_OF = re.compile(r"(?i)(\d+) ?nodes? (?:of|with|[x×*]) ?(\d+)(?: ?[a-z]+)?(?: each)?(?![^\s,;?])")
-#: Options that are written among the words of a question.
-_OPTIONS = {
-    "--tokens": re.compile(r"(?i)(?<!\S)\d[\d.]* ?(?-i:[MBT])(?= tokens)"),
-    "--price": re.compile(r"(?i)[$€£] ?\d\S*|(?<!\S)\d[\d.]* ?[$€£]\S*"),
-}
-#: Words and marks between the parts of a question.
-JOINING = re.compile(rf"(?i)[,;?]+(?!\d)|(?<!\S){any_of('headers.joining')}(?!\S)")
+#: A number before what it counts, or behind its name, without a blank between them: `64gpus`, `tp8`.
+GLUED = re.compile(r"(\d[\d,.]*(?:[kKM](?![A-Z]))?)[_-]?([^\W\d_].*)|([^\W\d]+?)_?(\d[\d,.]*[kKMBTb]?)")
+_NODES, _DEVICES = rf"(?:{any_of('headers.node')}|server)s?(?!\w)", rf"{_DEVICE}s?(?!\w)"
+_EACH_NODE = rf"(?:each(?: {_NODES})?|(?:per|a) {_NODES})(?!\S)"
+#: What the words of a question are read as if they were written otherwise, in order: marks and ends are `|`, a name
+#: and its value have `=` between them, or `:` that may be the end of a phrase, and nodes of devices are a machine.
+_MARKS = [
+    (re.compile(f"(?i){otherwise}"), instead)
+    for otherwise, instead in (
+        (r"(?<!\S)[$€£] ?(\d\S*?)(?=[.,;?!]*(?:\s|$))", r"--budget=\1"),
+        (r"(?<!\S)(--\w+=\S+?)[.,;?!]*(?!\S)", r" | \1 | "),
+        (r"(?<=\w)['’]s(?!\w)", "s"),
+        (r"(?<=[^\W\d]) ?: ?(?=\S)", " : "),
+        (r"(?<!--price)(?<!--budget)(?<!--deadline) ?=+ ?", " = "),
+        (r"(?<!\d),|,(?!\d)|[.;]+(?=\s|$)|(?<=\d):(?=\s|$)|[?!]|(?<!\S)[-–—+&/]+(?!\S)", " | "),
+        (r"[¿¡\"'`’()@]", " "),
+        (r"\s+", " "),
+        (rf"(\d+)(?: ?{_DEVICES})? (?:on|in) each of (?:the )?(\d+) ?{_NODES}", r"\2x\1"),
+        (rf"(?<=\d )({_DEVICES}) each(?!\S)", r"\1 per node"),
+        (rf"(\d+) ?{_NODES} ?(?:of|[x×*]) ?(\d+)(?: ?{_DEVICES})?(?: {_EACH_NODE})?(?!\S)", r"\1x\2"),
+        (rf"(\d+) ?{_NODES} with (\d+)(?: ?{_DEVICES})? {_EACH_NODE}", r"\1x\2"),
+        (rf"(\d+) ?{_NODES} with (\d|1[0-6]) ?{_DEVICES}(?!\S)", r"\1x\2"),
+        (r"(?<=\d) of (?:them|these|those)(?!\w)", ""),
+        (rf"(?<!\S)({_NAME}) (\d+) ?[x×](?!\S)", r"\2x\1"),
+        (r"(?<!\S)(\d+) ?[x×*] ?(\d+)(?!\S)", r"\1x\2"),
+    )
+]
 _PRINTED = re.compile(any_of("statement.printed"))
 _N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 #: The bandwidth of a test, and what it is called in words and headers, with its unit.
@@ -107,44 +121,41 @@ def number_with_noun(text: str) -> dict[str, str]:
     return {match[2]: number if value is None else label(value)}
 
 
-def settings_of_words(words: str) -> list[str]:
-    """Return what a question in words asks for, as `name=value`: `fsdp, 64 gpus with batch 32`.
+def words_of_question(text: str) -> list[str]:
+    """Return the words of a question; `|` is a mark or an end, `=` stands behind a name, `--price=$2/h` is an option.
 
-    Words stay whole, as the name of a run or a machine does, where a number stands alone or beside what is no factor,
-    or two numbers have one name. What is an option, `$2/h`, is refused with its name.
-
-    Examples
-    --------
-    >>> settings_of_words("fsdp on 64 gpus, batch 32?"), settings_of_words("8 nodes of 8 gpus")
-    (['gpus=64', 'batch=32', 'fsdp=fsdp'], ['8x8'])
+    >>> " ".join(words_of_question("fsdp on 64 gpu's, batch: 32?")), words_of_question("8 nodes of 8 at $2 per hour")
+    ('fsdp on 64 gpus | batch : 32 |', ['8x8', 'at', '|', '--price=$2/h', '|'])
     """
-    text = _NODES_OF.sub(r"\1x\2", words).strip()
-    if option := next((f"{option} {m[0]}" for option, form in _OPTIONS.items() if (m := form.search(text))), ""):
-        name, _, what = option.partition(" ")
-        raise GenperfError(f"'{what}' is no setting of a run", hint=f"{name} '{what}'")
-    settings, alone, stripped = list[tuple[str, str]](), list[str](), JOINING.sub(" ", text).strip()
-    for segment in JOINING.split(text):
-        for name, value, phrase, number, count, noun, word in _SETTING.findall(segment):
-            *before, phrase = _name_in(phrase) if phrase else [phrase]
-            alone += filter(None, (*before, word))
-            settings += [(name or phrase or noun, value or number or count)] if not word else []
-    if len(settings) + len(alone) == 1 and (alone or stripped[:1].isdigit()):
-        return [stripped]
-    # `70b` is the size of a network, and `16x8` a machine.
-    number_alone = any(re.match(r"\d(?![\d.]*[bm]$|\d*x\d+$)", w, re.IGNORECASE) for w in alone)
-    machines, names = [w for w in alone if re.fullmatch(r"\d+x\d+", w)], [name for name, _ in settings]
-    is_clear = len({*names}) == len(names) and all(f"{name}=" in text or meant_by(name) for name in names)
-    if not (settings or machines) or number_alone or not is_clear:
-        return [words]
-    named = (*settings, *((w, w) for w in alone if w not in machines))
-    return [*machines, *(f"{name}={value}" for name, value in named)]
+    for otherwise, instead in (*_amounts(), *_MARKS):
+        text = otherwise.sub(instead, text)
+    return text.split()
 
 
-def _name_in(phrase: str) -> list[str]:
-    """Return the words before a name, and the name: of those that end a phrase the most with a meaning, or the last."""
-    words = phrase.split()
-    start = next((k for k in range(len(words)) if meant_by(" ".join(words[k:]))), len(words) - 1)
-    return [*words[:start], " ".join(words[start:])]
+@cache
+def _amounts() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
+    """Return how amounts in words, `2 trillion`, `ten days`, `2 weeks`, and money, `$2 an hour`, are read, in order."""
+    counts, duration = any_of("headers.device", "headers.node"), any_of("time.min", "time.h", "time.d")
+    node, hour = any_of("headers.node"), r"(?:h|hr|hours?)(?![\w/])(?: each)?"
+    money = rf"(?<!\S)([$€£] ?{_N}k?|{_N}k? ?[$€£])"
+    spelled: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
+        (r"(?<=\d) ?trillion", "T"),
+        (r"(?<=\d) ?billion", "B"),
+        (r"(?<=\d) ?million", "M"),
+        *(
+            (rf"(?<!\S){any_of(f'numbers.{digits}')} (?=(?:{counts}s?|weeks?|{duration})(?!\w))", f"{digits} ")
+            for digits in section("numbers")
+        ),
+        (r"(?<!\S)(\d+) ?weeks?(?!\w)", lambda weeks: f"{7 * int(weeks[1])} days"),
+        (r"(?<=\d) ?(?:dollars?|usd|\$)(?!\w)", "$"),
+        (r"(?<=\d) ?(?:euros?|eur|€)(?!\w)", "€"),
+        (rf"{money} ?(?:/|per|an?) ?{node}[ /-]{hour}", r"--price=\1/node/h"),
+        (rf"{money} ?(?:/|per|an?) ?{_DEVICE}(?:[ /-]| per ){hour}", r"--price=\1/gpu/h"),
+        (rf"{money} ?(?:/|per|an?) ?(?:[a-z][\w-]*?(?: [\w-]+?)?[ /-])?{hour}", r"--price=\1/h"),
+        (rf"(?<!\S)deadline(?: of| is|:)? ({_N}) ?d(?:ays?)?(?!\w)", r"--deadline=\1d"),
+        (rf"(?<!\S)budget(?: of| is|:)? [$€£]? ?({_N}k?)(?!\w)[$€£]?", r"--budget=\1"),
+    ]
+    return [(re.compile(f"(?i){otherwise}"), instead) for otherwise, instead in spelled]
 
 
 @cache
@@ -155,31 +166,15 @@ def _spellings() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], 
     unit or a share. Of `iteration: 10 / 100` the first number counts, of `X = 140` the number, of `45-50%` both. A DGX
     is its devices, as is an instance of a cloud; hours of a device are no machine of so many. Options begin with `--`.
     """
-    counts, duration = any_of("headers.device", "headers.node"), any_of("time.min", "time.h", "time.d")
     node, instance = any_of("headers.node"), any_of(*map("instances.{}".format, section("instances")))
-    money, hour = rf"(?<!\S)([$€£] ?{_N}k?|{_N}k? ?[$€£])", r"(?:h|hr|hours?)(?![\w/])"
     spelled: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
-        (r"(?<=\d) ?(?:dollars?|usd|\$)(?!\w)", "$"),
-        (r"(?<=\d) ?(?:euros?|eur|€)(?!\w)", "€"),
-        (rf"{money} ?(?:/|per|an?) ?{node}[ /-]{hour}", r"--price=\1/node/h"),
-        (rf"{money} ?(?:/|per|an?) ?(?:[a-z][\w-]*?(?: [\w-]+?)?[ /-])?{hour}", r"--price=\1/h"),
-        (rf"(?<!\S)deadline(?: of| is|:)? ({_N}) ?d(?:ays?)?(?!\w)", r"--deadline=\1d"),
-        (rf"(?<!\S)budget(?: of| is|:)? [$€£]? ?({_N}k?)(?!\w)[$€£]?", r"--budget=\1"),
         (r"(?<=[\w%)])[.;?!]+(?=\s|$)|(?<=[\d%]):(?=\s|$)|(?<!\S)[.;?!+&–—-]+(?!\S)", " |"),
-        (r"(?<=\d) ?trillion", "T"),
-        (r"(?<=\d) ?billion", "B"),
-        (r"(?<=\d) ?million", "M"),
         (r"[~≈]", " "),
         (r"[{}'\"\[\]]|\*\*", ""),
         (r"\((?!\d[\d.]*%\)|[a-z/]+\))([^()]*)\)", r" \1 "),
         (r"(?<=[\u3000-\u9fff\uff00-\uffef])(?=[a-z\d])|(?<=[a-z\d])(?=[\u3000-\u9fff\uff00-\uffef])", " "),
         (r"(?<!\S)(\d+) ?/ ?\d+(?!\S)", r"\1"),
         (r"(?<!\S)[a-z] ?= ?(?=\d)", ""),
-        *(
-            (rf"(?<!\S){any_of(f'numbers.{digits}')} (?=(?:{counts}s?|weeks?|{duration})(?!\w))", f"{digits} ")
-            for digits in section("numbers")
-        ),
-        (r"(?<!\S)(\d+) ?weeks?(?!\w)", lambda weeks: f"{7 * int(weeks[1])} days"),
         (r"(?<!\S)(\d+) ?[x×]? ?[dh]gx[ -](?=[abhv]\d)", r"\1x8x"),
         (r"(?<!\S)[dh]gx[ -](?=[abhv]\d)", "1x8x"),
         (rf"({_N})%? ?[-–—] ?({_N} ?%)", r"\1% \2"),
@@ -195,7 +190,7 @@ def _spellings() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], 
         ),
         (r"\s+", " "),
     ]
-    return [(re.compile(f"(?i){otherwise}"), instead) for otherwise, instead in spelled]
+    return [*_amounts(), *((re.compile(f"(?i){otherwise}"), instead) for otherwise, instead in spelled)]
 
 
 def _node_of_devices(instance: re.Match[str]) -> str:

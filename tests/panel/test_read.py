@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from genperf.errors import GenperfError, TableError
 from genperf.panel import read_table
 from genperf.panel.options import Roles
-from genperf.panel.read import read_with_roles
-from genperf.panel.words import settings_of_words
-from genperf.table.opened import open_source
+from genperf.panel.question import SCALE, in_columns
+from genperf.panel.read import legend_of, read_with_roles
+from genperf.table.opened import open_source, understood
 
 
 @pytest.fixture
@@ -157,23 +157,49 @@ def test_repeats_that_are_far_apart_are_said() -> None:
     assert not [n for n in read_table(near, time="s", extrinsic="gpus").notes if n.kind == "repeats_apart"]
 
 
+TRAINED = pd.DataFrame(
+    {
+        "strategy": ["DDP", "FSDP", "DDP", "FSDP"],
+        "model": ["7B", "7B", "13B", "13B"],
+        "GPUs": [8, 16, 8, 16],
+        "batch_per_gpu": [8, 16, 16, 8],
+        "tokens/s": [900.0, 1700.0, 1900.0, 3500.0],
+    }
+)
+
+
 @pytest.mark.parametrize(
     ("words", "settings"),
     [
-        ("at 256 gpus?", ["256 gpus"]),
-        ("64 gpus 128 gpus", ["64 gpus 128 gpus"]),
-        ("7B, 256 GPUs, batch size 32", ["GPUs=256", "batch size=32", "7B=7B"]),
-        ("llama 7b with 64 gpus and batch per gpu 16", ["gpus=64", "batch per gpu=16", "llama=llama", "7b=7b"]),
-        ("128 gpus batch_per_gpu=16 llama-7b", ["gpus=128", "batch_per_gpu=16", "llama-7b=llama-7b"]),
-        ("RTX 3090 x 4", ["RTX 3090 x 4"]),
-        ("ddp, 16 nodes of 8 gpus each?", ["16x8", "ddp=ddp"]),
+        ("at 256 gpu's?", "GPUs=256"),
+        ("7B, 256 GPUs, batch size = 32", "model=7000000000 GPUs=256 batch_per_gpu=32"),
+        ("model 13b with 64 gpus and 16 per gpu", "model=13000000000 GPUs=64 batch_per_gpu=16"),
+        ("128 gpus batch_per_gpu=16 strategy FSDP", "GPUs=128 batch_per_gpu=16 strategy=FSDP"),
+        ("ddp, 16 nodes of 8 gpus each?", "strategy=DDP nodes=16 count=128"),
+        ("4 nodes, 8 of them per node, bs32", "nodes=4 gpus per node=8 batch_per_gpu=32"),
+        ("how many gpus for 2 trillion tokens in ten days at $2 an hour", "--tokens=2T --deadline=10d --price=$2/h"),
+        ("B200 8x", "count=8 ?B200"),
+        ("64 gpus auf dem Mond", "GPUs=64 ?dem, Mond"),
     ],
 )
-def test_words_of_a_question(words: str, settings: list[str]) -> None:
-    assert settings_of_words(words) == settings
+def test_words_of_a_question(words: str, settings: str) -> None:
+    asked = in_columns(legend_of(understood(TRAINED)), {SCALE: words})
+    said = [f"{name}={text}" for name, text in asked.at.items()]
+    said += [f"--{name}={text}" for name, text in asked.options.items()]
+    said += [note.replace("asked, and found nowhere in the runs: ", "?") for note in asked.notes]
+    assert sorted(" ".join(said).split()) == sorted(settings.split())
 
 
-def test_options_among_the_words_are_named() -> None:
-    with pytest.raises(GenperfError, match=r"'\$2/h' is no setting of a run") as caught:
-        settings_of_words("64 gpus at $2/h")
-    assert caught.value.hint == "--price '$2/h'"
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("fsdp or ddp on 64 gpus", "--at GPUs=64 --at strategy=FSDP --or strategy=DDP"),
+        ("batch 8 or 16", "--at batch_per_gpu=8 --or batch_per_gpu=16"),
+        ("64, 128 gpus", "--at GPUs=64 --or GPUs=128"),
+        ("1B images on 64 gpus", "--samples"),
+    ],
+)
+def test_what_a_question_leaves_open_is_refused(words: str, hint: str) -> None:
+    with pytest.raises(GenperfError) as caught:
+        in_columns(legend_of(understood(TRAINED)), {SCALE: words})
+    assert hint in str(caught.value.hint)
