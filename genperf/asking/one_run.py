@@ -31,10 +31,11 @@ from genperf.formula.amounts import DURATIONS, bandwidth
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
 from genperf.networks import TrainedNetwork, network_named
 from genperf.normal.runs import place_of_run, place_of_test
+from genperf.panel.legend import SCALE
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import ONE, several_nodes
 from genperf.panel.quantities import paid_for, quantities_of
-from genperf.panel.question import SCALE, in_columns
+from genperf.panel.question import in_columns
 from genperf.panel.read import Recognised, legend_of
 from genperf.panel.words import RUN_WORDS, UNREAD, meaning_of, number_of, row_of_cells, row_of_words
 from genperf.peaks import Device, device_in, device_of, devices, link_rate, peak_of, precision_in

@@ -40,10 +40,11 @@ from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.configurations import forecast_at, kept_beside
 from genperf.panel.evidence import MONEY, TableColumn, is_size
+from genperf.panel.legend import SCALE
 from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import paid_by_runs
-from genperf.panel.question import SCALE, SEVERAL, Requested, in_columns, in_factors
+from genperf.panel.question import SEVERAL, Requested, in_columns, in_factors
 from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, MOST_EFFICIENT, Reading
 from genperf.prediction import Schema, stack_of

@@ -30,13 +30,12 @@ from genperf.panel import Table
 from genperf.panel.configurations import devices_and_nodes
 from genperf.panel.options import phase_seconds
 from genperf.panel.panel import Median, Panel, samples_of
-from genperf.panel.question import column_named
 from genperf.prediction import PredictedFrom
 from genperf.prediction.schema import Schema, schema_of
 from genperf.scaling import KINDS
 from genperf.table.cells import measure, with_columns
 from genperf.table.clean import numbers
-from genperf.vocabulary.names import LEVELS, counts_devices
+from genperf.vocabulary.names import LEVELS, column_named, counts_devices
 from genperf.words.numbers import capitalised, join_values
 from genperf.words.published import cause_named, causes_heading
 

@@ -15,8 +15,9 @@ from genperf.cli.output import progress, tell
 from genperf.errors import GenperfError, ModelError
 from genperf.facts import Paid
 from genperf.formula.amounts import amount, without_thousands
+from genperf.panel.legend import SCALE
 from genperf.panel.machine import PARTS
-from genperf.panel.question import SCALE, SEVERAL
+from genperf.panel.question import SEVERAL
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table.cells import Source
 from genperf.words.numbers import join_values

@@ -10,10 +10,14 @@ from typing import Any
 from msgspec import Struct
 
 from genperf.formula.amounts import amount
+from genperf.panel.machine import is_a_part
 from genperf.table.cells import Factor
 from genperf.table.clean import label
 from genperf.table.shape import NO_KIND, taken_apart
-from genperf.vocabulary.names import level_with
+from genperf.vocabulary.names import column_named, level_with, meant_by, named_in_part
+
+#: The name of a count that is given without one.
+SCALE = "count"
 
 
 class NamedColumn(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -83,6 +87,41 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         numbers: dict[str, Any] = {} if taken is None else taken.of(name)
         kind = "" if taken is None else taken.kind_column
         return {words["" if word == kind else word]: label(value) or NO_KIND for word, value in numbers.items()}
+
+
+def column_by_name(legend: Legend, name: str, columns: Collection[str]) -> str | None:
+    """Return which of some columns a name means: by the column's name, an alias, or its words; None where none.
+
+    A count of devices that was the same in all runs, as `n_gpu`, always 1, gives way to the only one that varied.
+    """
+    named = column_named(name, columns)
+    # Of one run nothing varies: every column counts as varied.
+    varied = [n for n, entry in legend.columns.items() if entry.distinct > 1 or legend.rows < 2]
+    if named is not None:
+        spelled = {**{column: column for column in columns}, **legend.aliases} if named not in varied else {}
+        counts = {column for text, column in spelled.items() if meant_by(text) == meant_by(name) == "workers"}
+        counting = [column for column in varied if column in counts]
+        return counting[0] if len(counting) == 1 else named
+    for alias, column in legend.aliases.items():
+        if column in columns and column_named(name, [alias]) is not None:
+            return column
+    # `devices` alone is never found inside `devices_per_node`, and a number alone, the scale, not in `param_count`.
+    return None if name == SCALE or is_a_part(name, columns) else named_in_part(name, columns, further=True)
+
+
+def cell_with(legend: Legend, text: str) -> tuple[str, str]:
+    """Return the only column with a word as a cell or in one, `h100` in `NVIDIA H100`, and the cell; else ""."""
+    levels = {name: entry.levels for name, entry in legend.columns.items()}
+    equal = [name for name, cells in levels.items() if text.lower() in (cell.lower() for cell in cells)]
+    if equal:
+        return (equal[0] if len(equal) == 1 else "", text)
+    within = [(name, cell) for name, cells in levels.items() if (cell := level_with(text, cells))]
+    return within[0] if len(within) == 1 else ("", text)
+
+
+def same(cell: str, text: str) -> bool:
+    """Return whether a cell is what a question gives, as a number or as a text."""
+    return cell.strip().lower() == text.strip().lower() or (amount(cell) is not None and amount(cell) == amount(text))
 
 
 def in_title(text: str, title: str) -> bool:

@@ -12,41 +12,45 @@ is refused.
 import math
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Self, TypeVar
+from collections.abc import Collection, Iterator, Mapping
+from typing import Self
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from genperf.errors import TableError, listed, misspelt, suggest
 from genperf.formula.amounts import amount, plain_amounts
-from genperf.panel.legend import Legend, NamedColumn, in_title, legend_of_factors
+from genperf.panel.legend import (
+    SCALE,
+    Legend,
+    NamedColumn,
+    cell_with,
+    column_by_name,
+    in_title,
+    legend_of_factors,
+    same,
+)
 from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.panel import Panel
-from genperf.panel.words import GLUED, machine_in, number_with_noun, words_of_question
+from genperf.panel.phrases import settings_in_words
+from genperf.panel.words import GRID, machine_in
 from genperf.peaks import device_in
 from genperf.table.cells import parts_of
 from genperf.table.clean import is_number, label, number_in
 from genperf.table.shape import NO_KIND
-from genperf.vocabulary import any_of, section, words_of
-from genperf.vocabulary.headers import canonical_time, header_of, letter_of
+from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.names import (
     LEVELS,
     canonical_of,
-    canonical_of_singular,
     column_of,
     counted_noun,
     counts_cores,
     level_with,
     meant_by,
-    named_in_part,
     plain_name,
     words_in,
 )
 
-T = TypeVar("T")
-#: The name of a count that is given without one.
-SCALE = "count"
 #: Names of a scale that do not say what it counts.
 _NAMELESS = re.compile(any_of("headers.nameless"))
 #: Names of the processes of a node: `nodes,ppn`.
@@ -55,8 +59,6 @@ _OF_A_NODE = frozenset(words_of("headers.processes_of_a_node"))
 SEVERAL = re.compile(r"[\d.]+[kKMBT]?([,:][\d.*]+[kKMBT]?)+")
 #: Between a value of a question and the nearest measured one: `1k` of 8 workers is seven, `13B` of 70 twenty-seven.
 MOST_DOUBLINGS = 20.0
-#: Nodes × devices of each, `16x8`, as the value of a count.
-_GRID = re.compile(r"([1-9]\d*) ?[x×*] ?(\d+)")
 #: The sides of a torus or a mesh of devices: `4x8x8`.
 _SIDES = re.compile(r"[1-9]\d*(?:[x×*][1-9]\d*){2,}")
 #: Signs of Markdown around a value.
@@ -97,7 +99,7 @@ class _Cells(Struct):
     def add(self, column: str, text: str, name: str) -> None:
         """Add what a name of the question says of a column; refuse a second text for it."""
         earlier, called = self.at.setdefault(column, text), self.names.setdefault(column, name)
-        if earlier != text and not _same(earlier, text):
+        if earlier != text and not same(earlier, text):
             what = f"'{called}={earlier}' and '{name}={text}' name the same column"
             raise TableError(what, hint="give one of them, or the whole name of another column")
 
@@ -123,7 +125,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     """
     absent, options, settings, constant_notes, wanted = list[str](), dict[str, str](), _Cells(), list[str](), ""
     if not all(map(is_number, at.values())):
-        at, nameless, options = _in_words(legend, at)
+        at, nameless, options = settings_in_words(legend, at)
         at, absent = _machines_apart(legend, at)
         absent += nameless
     for name, value in at.items():
@@ -198,275 +200,11 @@ def _share_batch(legend: Legend, settings: _Cells, global_batch: str) -> None:
         settings.add(batch, label(of_one), settings.names[global_batch])
 
 
-#: Words of a header that a question leaves out: `8 ranks per node` asks for `Number of Ranks/Node`.
-_OF_HEADERS = frozenset({"num", "number", "of", "per"})
-#: Words of one name in a question, at most.
-MOST_WORDS = 5
-#: Words that name nothing where no cell has them, those before a count that is asked for, those between two values of
-#: one name, and those between a name and its value.
-_PROSE, _COUNTING, _BETWEEN, _OF_A_VALUE = (
-    re.compile(f"(?i){any_of(*places)}")
-    for places in (
-        ("headers.joining", "headers.asking", "headers.question"),
-        ("headers.how_many",),
-        ("headers.between",),
-        ("headers.of_a_value",),
-    )
-)
-#: A number, an amount, or several.
-_NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*")
-#: A mark or an end, and what stands behind a name.
-_SIGNS = frozenset("|=:")
-#: What a job has so many of, by what a question calls it.
-_OF_A_JOB = {*filter(str.islower, section("counted")), *words_of("headers.of_a_batch")}
-
-
-def _in_words(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str, str], list[str], dict[str, str]]:
-    """Return a question with what its words say as settings, names without a value, and the options among the words.
-
-    `8 GPU cards` and `GPU cards 8` are `GPU cards=8` of such a column, and `rtx 3090 ti` is its cell. A word that means
-    nothing here becomes a setting of its own name. Two values of one name are refused.
-    """
-    text = at.get(SCALE, "")
-    is_cell = any(text in entry.levels for entry in legend.columns.values())
-    if not text or is_number(text) or is_cell or any(legend.cells_of_name(name, text) for name in legend.names):
-        return at, [], {}
-    words = _Words(legend, words_of_question(text))
-    words.read()
-    settings = {name: value for name, value in at.items() if name != SCALE}
-    columns = {name: column_by_name(legend, name, legend.columns) or name for name in (*settings, *dict(words.said))}
-    for name, value in words.said:
-        earlier = next((other for other in settings if columns[other] == columns[name]), name)
-        if _same(settings.setdefault(earlier, value), value):
-            continue
-        others = {n: text for n, text in (*settings.items(), *words.said) if columns[n] != columns[name] and n != text}
-        changes = [f"{columns[name]}={text}" for text in (settings[earlier], value)]
-        configuration = " ".join(f"--at {shlex.quote(f'{n}={text}')}" for n, text in others.items())
-        both = f"genperf compare TABLE {configuration} --at {shlex.quote(changes[0])} --or {shlex.quote(changes[1])}"
-        raise TableError(f"the question has both {' and '.join(changes)}", hint=f"one, or {' '.join(both.split())}")
-    return settings, words.nameless, words.options
-
-
-class _Words(Struct):
-    """The words of a question, which are read from the first to the last under the columns of a table."""
-
-    legend: Legend
-    words: list[str]
-    #: Names and values; a word that means nothing is its own name.
-    said: list[tuple[str, str]] = field(default_factory=list)
-    #: Names of columns that have no value.
-    nameless: list[str] = field(default_factory=list)
-    options: dict[str, str] = field(default_factory=dict)
-
-    def read(self) -> None:
-        """Read all words, each phrase by the first kind that it is."""
-        place = 0
-        while place < len(self.words):
-            kinds = (self.option, self.machine, self.counted, self.named, self.cell_or_prose, self.apart)
-            ends = (end for kind in kinds if (end := kind(place)) is not None)
-            place = next(ends, place + 1)
-
-    def option(self, place: int) -> int | None:
-        """Read an option, `--price=$2/h`, or a sign, which says nothing by itself."""
-        word = self.words[place]
-        if word.startswith("--"):
-            name, _, value = word.removeprefix("--").partition("=")
-            self.set_option(name, value.replace(",", ""))
-        return place + 1 if word in _SIGNS or word.startswith("--") else None
-
-    def set_option(self, name: str, value: str) -> None:
-        """Add an option; refuse a second value of it."""
-        if self.options.setdefault(name, value) != value:
-            raise TableError(f"the question has both --{name} {self.options[name]} and {value}", hint="one of them")
-
-    def machine(self, place: int) -> int | None:
-        """Read a machine: `2x8xh100`, `64 A100 GPUs`, `16x8`."""
-        sign = next((k for k in range(place, len(self.words)) if self.words[k] in _SIGNS), len(self.words))
-        found, rest = machine_in(" ".join(self.words[place:sign]))
-        end = sign - len(rest.split()) if found else place + 1
-        if (not found and _GRID.fullmatch(self.words[place]) is None) or self.longest(place, self.cell)[0]:
-            return None
-        self.said.append((SCALE, " ".join(self.words[place:end])))
-        return end
-
-    def counted(self, place: int) -> int | None:
-        """Read a number with what it counts: `64 gpus`, `16 per gpu`, `64 fast gpus`, `10 days`, `1B images`."""
-        value, noun = self.words[place], " ".join(self.words[place + 1 : place + 2])
-        if not _NUMBER.fullmatch(value):
-            return None
-        name, end = self.longest(place + 1, self.name)
-        if end <= place + 2 and self.job(value, noun):
-            return place + 2
-        if name:
-            # `32 workers batch 64` is not of a batch of workers.
-            has_value = self.words[end : end + 1] and (self.words[end] in "=:" or _NUMBER.fullmatch(self.words[end]))
-            ends = range(place + 2, end)
-            parts = ((self.longest(place + 1, self.name, k), self.longest(k, self.name, end)) for k in ends)
-            apart = ((n, k) for (n, k), (m, last) in parts if n and m and not m.startswith("per ") and last == end)
-            name, end = next(apart, (name, end)) if has_value else (name, end)
-            self.said.append((name, value))
-            return end
-        # `64 or 128 gpus`
-        k = place + 1
-        while k < len(self.words) and (self.words[k] == "|" or _BETWEEN.fullmatch(self.words[k])):
-            k += 1
-        is_size = value[-1] in "BbMmT"
-        if k > place + 1 and not is_size and " ".join(self.words[k : k + 1]).isdecimal():
-            name, end = self.longest(k + 1, self.name)
-        behind, end = self.longest(place + 2, self.name) if not name and noun.isalpha() else ("", place)
-        is_known = not noun.isalpha() or self.is_prose(noun) or bool(self.longest(place + 1, self.cell)[0])
-        before = self.words[place - 1] if place else ""
-        if behind:
-            # What is between is read for itself.
-            del self.words[place + 2 : end]
-        elif not name and not is_size and not is_known:
-            self.said.append((noun, value))
-            return place + 2
-        elif not name and _BETWEEN.fullmatch(before) and self.said and _NUMBER.fullmatch(self.said[-1][1]):
-            # `batch 32 or 64` has two of one name.
-            name = self.said[-1][0]
-        self.said.append((name or behind or (value if is_size else SCALE), value))
-        return place + 1
-
-    def job(self, value: str, noun: str) -> bool:
-        """Read how much is to be done, or by when, as an option; what the runs do not count is refused."""
-        unit, counted = canonical_time(noun), header_of(f"{noun}/s").counted
-        if not noun or self.name(noun):
-            return False
-        if unit in ("d", "h", "min"):
-            self.set_option("deadline", f"{value}{unit}")
-            return True
-        headers = {name: header_of(name) for name in self.legend.columns}
-        counts = {header.counted for header in headers.values() if header.kind == "rate"} - {""}
-        epochs = {*words_of("headers.epoch")}
-        if noun.lower() in epochs and any(headers[n].kind == "time" and epochs & words_in(n) for n in headers):
-            counted = "epochs"
-            counts.add(counted)
-        if counted not in _OF_A_JOB | {"epochs"} and noun.lower() not in epochs | {"steps"}:
-            return False
-        if counted not in counts | {"tokens", "samples"} and (counts or counted not in _OF_A_JOB):
-            what = f"'{value} {noun}' are asked, and the runs count {listed(sorted(counts)) or 'no work'}"
-            raise TableError(what, hint="--samples, of what the runs count")
-        self.set_option("tokens" if counted == "tokens" else "samples", value)
-        return True
-
-    def named(self, place: int) -> int | None:
-        """Read a name with its value behind it: `batch 32`, `batch size of 32`, `strategy FSDP`, `bs = 16`, `tp8`."""
-        name, end = self.longest(place, self.name)
-        if not name and self.words[place + 1 : place + 2] == ["="]:
-            name, end = self.words[place], place + 1
-        if not name:
-            return None
-        start, sign = end, " ".join(self.words[end : end + 1])
-        while start < len(self.words) and (self.words[start] in "=:" or _OF_A_VALUE.fullmatch(self.words[start])):
-            start += 1
-        column = column_by_name(self.legend, name, self.legend.columns)
-        levels = self.legend.columns[column].levels if column else ()
-        cell, cell_end = self.longest(start, lambda phrase: _spelled_as(phrase, levels) or level_with(phrase, levels))
-        if not cell:
-            found, cell_end = self.longest(start, self.cell)
-            of, cell = found or ("", "")
-            # `GPU H100` of a column `GPU type`
-            column, cell = (of, cell) if words_in(name) <= words_in(of) else (column, "")
-        is_text, value = column in self.legend.of_names, " ".join(self.words[start : start + 1])
-        if cell:
-            self.said.append((str(column), cell))
-            return cell_end
-        if _NUMBER.fullmatch(value) and (sign in ("=", ":") or not is_text):
-            unit, of = " ".join(self.words[start + 1 : start + 2]), " ".join(self.words[start + 1 : start + 3])
-            is_of_one = of.startswith("per ") and meant_by(f"{name} {of}") is not None
-            with_unit = sign == "=" and unit.isalpha() and amount(f"{value}{unit}") is not None
-            self.said.append((f"{name} {of}" if is_of_one else name, f"{value}{unit}" if with_unit else value))
-            return start + 1 + 2 * is_of_one + with_unit
-        if value and (sign == "=" or (is_text and value not in _SIGNS and not self.is_prose(value))):
-            self.said.append((name, value))
-            return start + 1
-        if self.longest(place, self.cell)[1] >= end:
-            return None
-        # `how many gpus`
-        self.nameless += [] if place and _COUNTING.fullmatch(self.words[place - 1]) else [name]
-        return end
-
-    def cell_or_prose(self, place: int) -> int | None:
-        """Read a cell, with its column's name behind it, `FSDP strategy`, or pass over a word that names nothing."""
-        found, end = self.longest(place, self.cell)
-        word = self.words[place]
-        is_prose = self.is_prose(word)
-        if found is None or (is_prose and end == place + 1):
-            # `is it normal` is an option.
-            topic = next((name for name in ("normal", "why") if word.lower() in words_of(f"headers.{name}")), "")
-            self.options |= {topic: ""} if topic else {}
-            return place + 1 if is_prose or topic else None
-        self.said.append(found)
-        behind = words_in(" ".join(self.words[end : end + 1]))
-        has_value = _NUMBER.fullmatch(" ".join(self.words[end + 1 : end + 2]))
-        is_name = behind and behind <= words_in(found[0]) and not has_value
-        return end + 1 if is_name else end
-
-    def apart(self, place: int) -> int | None:
-        """Take a number and a name apart, `64gpus`, `tp8`; any other word is a setting of its own name."""
-        glued, further = GLUED.fullmatch(self.words[place]), " ".join(self.words[place + 1 : place + 2])
-        number, noun, name, value = glued.groups("") if glued else [""] * 4
-        if (noun and (self.name(noun) or self.name(f"{noun} {further}") or canonical_time(noun))) or self.name(name):
-            self.words[place : place + 1] = [number or name, noun or value]
-            return place
-        holding = next((n for n in self.legend.names if self.legend.cells_of_name(n, self.words[place])), "")
-        word = self.words[place]
-        self.said.append((holding or (SCALE if word[0].isdigit() else word), word))
-        return place + 1
-
-    def longest(self, place: int, meaning: Callable[[str], T | None], last: int = -1) -> tuple[T | None, int]:
-        """Return what the most words from a place on mean, and where they end, at the `last` one at most."""
-        for end in range(last if last > 0 else min(place + MOST_WORDS, len(self.words)), place, -1):
-            phrase = self.words[place:end]
-            if _SIGNS.isdisjoint(phrase) and (found := meaning(" ".join(phrase))):
-                return found, end
-        return None, place
-
-    def name(self, phrase: str) -> str:
-        """Return what a phrase names: a header that it spells, or itself where it means a column; no measured one."""
-        if phrase.startswith("per "):
-            of = phrase.removeprefix("per ")
-            return next((name for name in (f"batch per {of}", f"gpus per {of}") if meant_by(name)), "")
-        spelled, is_word = _spelled_as(phrase, self.legend.columns), " " not in phrase
-        others = [word for word in phrase.split() if word not in _OF_HEADERS]
-        if not spelled and (not others or any(self.is_prose(w) or (self.cell(w) and not is_word) for w in others)):
-            return ""
-        column = spelled or (column_by_name(self.legend, phrase, self.legend.columns) if is_word else "")
-        if column and header_of(column).kind in ("time", "rate"):
-            return ""
-        # `grid size 16` is of a column `grid`.
-        size = self.name(phrase.removesuffix(" size")) if phrase.endswith(" size") and not meant_by(phrase) else ""
-        return spelled or (phrase if column or meant_by(phrase) else size)
-
-    def cell(self, phrase: str) -> tuple[str, str] | None:
-        """Return the only column with a cell of some words, and the cell."""
-        by_column = {n: _spelled_as(phrase, entry.levels) for n, entry in self.legend.columns.items()}
-        spelled = [(n, cell) for n, cell in by_column.items() if cell and not is_number(cell)]
-        column, cell = _cell_with(self.legend, phrase) if not spelled and " " not in phrase else ("", "")
-        return spelled[0] if len(spelled) == 1 else (column, cell) if column and not is_number(cell) else None
-
-    def is_prose(self, word: str) -> bool:
-        """Tell whether a word only joins others, or asks and is no cell."""
-        cells = (entry.levels for entry in self.legend.columns.values())
-        return _PROSE.fullmatch(word) is not None and not any(_spelled_as(word, levels) for levels in cells)
-
-
-def _spelled_as(phrase: str, texts: Collection[str]) -> str:
-    """Return the only text of the same words, in the singular or the plural; empty without one."""
-
-    def spelled(text: str) -> set[str]:
-        return {re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", word) for word in words_in(plain_name(text)) - _OF_HEADERS}
-
-    alike = [text for text in texts if spelled(text) == spelled(phrase)]
-    return alike[0] if len(alike) == 1 else ""
-
-
 def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:
     """Return a question with its machines apart, and the devices that no run has.
 
-    `gpus=2x8xh100` becomes nodes=2, gpus=16 and the cell of the device; `gpus=2x8` nodes=2 and gpus=16; `64gpus`, a
-    text without a name, gpus=64; `32n8g` the cell of a column of such names. What is a cell of the table stays.
+    `gpus=2x8xh100` becomes nodes=2, gpus=16 and the cell of the device; `gpus=2x8` nodes=2 and gpus=16. What is a cell
+    of the table stays.
     """
     settings, absent = dict(at), list[str]()
     # Where no count of all devices varied, what did, such as the nodes, is none either.
@@ -477,17 +215,10 @@ def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
             continue
         machine, remainder = machine_in(text)
         count = "workers" if name == SCALE and counts_others else name
-        names_of_runs = [n for n in legend.names if legend.cells_of_name(n, text)]
-        counted = {names_of_runs[0]: text} if names_of_runs else number_with_noun(text)
         # `80GB` may be a cell of a device's name; of a count it is none.
-        is_cell = bool(_cell_with(legend, text)[0])
-        counts_devices = bool(names_of_runs) or not {*LEVELS}.isdisjoint(map(meant_by, counted))
-        if name == SCALE and not machine and counted and (counts_devices or not is_cell):
-            del settings[SCALE]
-            settings |= counted
-        elif is_cell or (name in legend.names and legend.cells_of_name(name, text)):
+        if cell_with(legend, text)[0] or (name in legend.names and legend.cells_of_name(name, text)):
             continue
-        elif (grid := _GRID.fullmatch(text)) is not None:
+        if (grid := GRID.fullmatch(text)) is not None:
             del settings[name]
             settings |= {"nodes": grid[1], count: str(int(grid[1]) * int(grid[2]))}
         elif machine and not remainder:
@@ -505,7 +236,7 @@ def _cell_of_device(legend: Legend, device: str) -> dict[str, str] | None:
     It is {} where names such as `8x V100`, of which other columns hold the numbers, are all of that device. One that no
     run has becomes a cell beside the others, and is refused as `gpu=b200` is.
     """
-    column, cell = _cell_with(legend, device)
+    column, cell = cell_with(legend, device)
     if column:
         return {column: cell}
     texts = {n: entry.levels for n, entry in legend.columns.items() if not entry.numeric and entry.levels}
@@ -526,15 +257,11 @@ def _meant(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
     column = name if entry.numeric and entry.distinct > 1 else _column_of(legend, name, text)
     # A number without a name may be a cell all the same: `80GB` of `A100 80GB`.
     is_word = amount(text) is None and number_text(text) == text
-    is_word |= name in (SCALE, text) and not is_number(text) and bool(_cell_with(legend, text)[0])
+    is_word |= name in (SCALE, text) and not is_number(text) and bool(cell_with(legend, text)[0])
     if is_word and (column is None or legend.columns[column].numeric):
         # The column that holds a word, or has it as its name, is meant.
-        (holding, text), measured = _cell_with(legend, text), _measured_with(legend, text)
+        (holding, text), measured = cell_with(legend, text), _measured_with(legend, text)
         column = holding or column
-    if column is None and name == text and amount(text.upper()) is not None:
-        # `70b` alone is the size of a network.
-        sizes = (n for n, e in legend.columns.items() if e.numeric and plain_name(n) in words_of("one_run.network"))
-        column, text = next(sizes, None) or column_of("parameters", legend.columns), text.upper()
     is_level = meant_by(name) in LEVELS
     counts = is_level or meant_by(name) == "threads"
     if column is None and (name == SCALE or (counts and _NAMELESS.fullmatch(plain_name(legend.scale)))):
@@ -576,59 +303,6 @@ def _column_of(legend: Legend, name: str, text: str) -> str | None:
     return column_by_name(legend, name, [n for n in columns if n not in legend.of_names]) or column
 
 
-def column_by_name(legend: Legend, name: str, columns: Collection[str]) -> str | None:
-    """Return which of some columns a name means: by the column's name, an alias, or its words; None where none.
-
-    A count of devices that was the same in all runs, as `n_gpu`, always 1, gives way to the only one that varied.
-    """
-    named = column_named(name, columns)
-    # Of one run nothing varies: every column counts as varied.
-    varied = [n for n, entry in legend.columns.items() if entry.distinct > 1 or legend.rows < 2]
-    if named is not None:
-        spelled = {**{column: column for column in columns}, **legend.aliases} if named not in varied else {}
-        counts = {column for text, column in spelled.items() if meant_by(text) == meant_by(name) == "workers"}
-        counting = [column for column in varied if column in counts]
-        return counting[0] if len(counting) == 1 else named
-    for alias, column in legend.aliases.items():
-        if column in columns and column_named(name, [alias]) is not None:
-            return column
-    # `devices` alone is never found inside `devices_per_node`, and a number alone, the scale, not in `param_count`.
-    return None if name == SCALE or is_a_part(name, columns) else named_in_part(name, columns, further=True)
-
-
-def column_named(name: str, columns: Collection[str]) -> str | None:
-    """Return the column that a question means: by its header, however it is written, or by the field's name for it.
-
-    >>> column_named("p", ["Processors, p", "Time, T (s)"]), column_named("x", ["Processors, p"])
-    ('Processors, p', None)
-    """
-    if name in columns:
-        return name
-    cores = words_of("headers.cores")
-    spellings = (
-        *(plain_name, lambda n: counted_noun(n).removesuffix("s"), letter_of, canonical_of, canonical_of_singular),
-        lambda n: cores[0] if counted_noun(n) in cores else None,
-    )
-    names = dict.fromkeys(spelled(name) for spelled in spellings)
-    for spelled in spellings:
-        # Of several columns that are spelled alike the first.
-        by_spelling = {spelled(column): column for column in reversed(list(columns))}
-        matched = next((by_spelling[key] for key in names if key is not None and key in by_spelling), None)
-        if matched is not None:
-            return matched
-    return None
-
-
-def _cell_with(legend: Legend, text: str) -> tuple[str, str]:
-    """Return the only column with a word as a cell or in one, `h100` in `NVIDIA H100`, and the cell; else ""."""
-    levels = {name: entry.levels for name, entry in legend.columns.items()}
-    equal = [name for name, cells in levels.items() if text.lower() in (cell.lower() for cell in cells)]
-    if equal:
-        return (equal[0] if len(equal) == 1 else "", text)
-    within = [(name, cell) for name, cells in levels.items() if (cell := level_with(text, cells))]
-    return within[0] if len(within) == 1 else ("", text)
-
-
 def _measured_with(legend: Legend, text: str) -> str:
     """Return the only column of numbers whose name has a word; empty without one."""
     words = words_in(text)
@@ -666,7 +340,7 @@ def _cells_meant(legend: Legend, column: str, text: str, at: Collection[str]) ->
     if len(counts) == 1 and counts[0] in legend.columns and is_number(re.split("[,:]", text)[0]):
         yield counts[0], text
         return
-    holding, cell = _cell_with(legend, text)
+    holding, cell = cell_with(legend, text)
     is_remainder = holding and holding == columns_of_words.get("") and text not in entry.levels
     yield (holding, cell) if is_remainder else (column, text)
 
@@ -674,7 +348,7 @@ def _cells_meant(legend: Legend, column: str, text: str, at: Collection[str]) ->
 def _differing(name: str, text: str, entry: NamedColumn) -> list[str]:
     """Return a note where a question asks for another value than a column had in every run; else none."""
     (only,) = entry.levels
-    return [] if _same(only, text) else [f"{name} was always {only}: nothing shows another one"]
+    return [] if same(only, text) else [f"{name} was always {only}: nothing shows another one"]
 
 
 def wanted_name(want: str, legend: Legend) -> str:
@@ -740,7 +414,7 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
         ((count, amount_text),) = _multiplied(legend, column, text).items()
         if {*PLACES}.isdisjoint(map(panel.meant, settings.at)) and count not in settings.at:
             settings.add(count, amount_text, name)
-        elif count in settings.at and not _same(settings.at[count], amount_text):
+        elif count in settings.at and not same(settings.at[count], amount_text):
             ignored.append(name)
     if ignored and not settings.at and not notes:
         raise _no_factor(panel, ignored[0])
@@ -779,7 +453,7 @@ def _level_of(text: str, levels: Collection[str]) -> str:
     texts = [text] if text in levels else [value.strip() for value in text.split(",")]
     matched, names = [], [level for level in levels if amount(level) is None]
     for value in texts:
-        alike = [level for level in levels if _same(level, value)] or [level_with(value, names) or value]
+        alike = [level for level in levels if same(level, value)] or [level_with(value, names) or value]
         matched.append(alike[0] if len(alike) == 1 and value not in levels else value)
     return ",".join(matched)
 
@@ -788,7 +462,7 @@ def _of_synonym(legend: Legend, column: str, text: str) -> dict[str, str]:
     """Return what cells of a column say under the columns of a model: {"gpu": "h100"} of `host=a`."""
     cells = legend.synonyms[column]
     texts = [text] if text in cells else [value.strip() for value in text.split(",")]
-    matching = [cell for value in texts for cell in cells if _same(cell, value)]
+    matching = [cell for value in texts for cell in cells if same(cell, value)]
     if len(matching) < len(texts):
         raise TableError(f"no run has {column}={text}", hint=f"one of {listed([*cells])}")
     return {name: ",".join(cells[cell][name] for cell in matching) for name in cells[matching[0]]}
@@ -805,11 +479,6 @@ def _multiplied(legend: Legend, column: str, text: str) -> dict[str, str]:
         elif piece not in ",:" and not piece.startswith("*"):
             raise TableError(f"{column} is a number, and not {text}", hint=f"--at {column}={largest}")
     return {count: "".join(pieces)}
-
-
-def _same(cell: str, text: str) -> bool:
-    """Return whether a cell is what a question gives, as a number or as a text."""
-    return cell.strip().lower() == text.strip().lower() or (amount(cell) is not None and amount(cell) == amount(text))
 
 
 # --- values -----------------------------------------------------------------------------------------------------------

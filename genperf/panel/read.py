@@ -19,10 +19,10 @@ from genperf.formula import parse
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.evidence import MONEY, role_by_words
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
-from genperf.panel.legend import Legend, NamedColumn, in_title
+from genperf.panel.legend import SCALE, Legend, NamedColumn, in_title
 from genperf.panel.options import OPTIONS, FailureRule, Roles
 from genperf.panel.prices import with_prices
-from genperf.panel.question import SCALE, column_named, in_columns, wanted_name
+from genperf.panel.question import in_columns, wanted_name
 from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, read_columns
 from genperf.panel.table import Table
 from genperf.table.cells import Source, step
@@ -31,7 +31,7 @@ from genperf.table.facts import is_result
 from genperf.table.opened import understood
 from genperf.table.shape import VALUE
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, header_of
-from genperf.vocabulary.names import IN_TOKENS, WAYS, column_of, meant_by, plain_name
+from genperf.vocabulary.names import IN_TOKENS, WAYS, column_named, column_of, meant_by, plain_name
 
 
 def legend_of(

@@ -43,7 +43,6 @@ from genperf.panel.evidence import (
 from genperf.panel.machine import PARTS
 from genperf.panel.options import MEASURED, FailureRule, Roles, phase_columns
 from genperf.panel.panel import LEAST_FALL, LEAST_GROWTH, MANY_STEPS, growth_along
-from genperf.panel.question import column_named
 from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells, either_reading
 from genperf.table.clean import label
@@ -72,6 +71,7 @@ from genperf.vocabulary.names import (
     WAYS,
     canonical_of,
     canonical_of_singular,
+    column_named,
     column_of,
     counted_noun,
     counts_cores,

@@ -7,13 +7,12 @@ from itertools import product
 from typing import Any
 
 from genperf.errors import GenperfError, did_you_mean
-from genperf.formula.amounts import amount, without_thousands
+from genperf.formula.amounts import amount
 from genperf.networks import MOST_OF_A_NAME, network_within
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
 from genperf.peaks import device_in
 from genperf.table.cells import Source, source_of
-from genperf.table.clean import label
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import canonical_time, header_of, relative_unit
 from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, plain_name
@@ -36,6 +35,8 @@ _MACHINE = re.compile(
 _SLICE = re.compile(r"(?i)(?:tpu[ -]?)?(v[34]|v5p|v[56]e|v5lite(?:pod)?)-(\d+)s?(?=:?(?:\s|$))")
 #: What devices are called behind their name, `8 H100 GPUs`.
 _NOUN = re.compile(rf"(?i) (?:{any_of('headers.device')}s?|{any_of('headers.node')}(s?))(?![\w=:-]| \d+(?!\S))")
+#: Nodes × devices of each, `16x8`, as the value of a count.
+GRID = re.compile(r"([1-9]\d*) ?[x×*] ?(\d+)")
 #: A number before what it counts, or behind its name, without a blank between them: `64gpus`, `tp8`.
 GLUED = re.compile(r"(\d[\d,.]*(?:[kKM](?![A-Z]))?)[_-]?([^\W\d_].*)|([^\W\d]+?)_?(\d[\d,.]*[kKMBTb]?)")
 _NODES, _DEVICES = rf"(?:{any_of('headers.node')}|server)s?(?!\w)", rf"{_DEVICE}s?(?!\w)"
@@ -108,17 +109,6 @@ def machine_in(text: str) -> tuple[dict[str, Any], str]:
         raise GenperfError(what, hint=f"{devices:g}x8x{device}")
     machine = {"device": device, "devices": devices * float(nodes or 1.0)}
     return machine | ({"nodes": float(nodes)} if nodes else {}), text[(noun or match).end() :]
-
-
-def number_with_noun(text: str) -> dict[str, str]:
-    """Return {what is counted: number} of a text such as `64gpus`, `1k devices` or `2 racks`; nothing of any other."""
-    match = re.fullmatch(r"(\d[\d,.]*[kKM]?)[ _-]?([^\W\d_]{2,})", text)
-    if match is None:
-        return {}
-    number = without_thousands(match[1])
-    # A list, `8,16`, stays as it is.
-    value = None if "," in number else number_of(number)
-    return {match[2]: number if value is None else label(value)}
 
 
 def words_of_question(text: str) -> list[str]:

@@ -24,7 +24,7 @@ from genperf.panel.configurations import completed
 from genperf.panel.legend import Legend, legend_of_factors
 from genperf.panel.machine import PARTS
 from genperf.panel.panel import ONE, TIME, Median, Target, panel_of
-from genperf.panel.question import column_named, question
+from genperf.panel.question import question
 from genperf.scaling import Scaling
 from genperf.table import Factor, Role
 from genperf.table.cells import Source, source_of_columns
@@ -32,7 +32,7 @@ from genperf.table.clean import faults_of, label, labels, numbers
 from genperf.table.opened import open_source, understood
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE
-from genperf.vocabulary.names import plain_name
+from genperf.vocabulary.names import column_named, plain_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from genperf.vocabulary import any_of, late, section, words_of
-from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, bare, header_of, in_blanks
+from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, bare, header_of, in_blanks, letter_of
 
 #: Names that tables of any program use, those of a transformer, and all: the canonical name first. Families use it.
 GENERAL, TRANSFORMER = section("factors"), section("transformer")
@@ -288,6 +288,29 @@ def counts_cores(column: str) -> bool:
 def counts_scale(column: str) -> bool:
     """Tell whether a name counts what runs are scaled by: devices, nodes, processes, threads or cores."""
     return meant_by(column) in LEVELS or counts_cores(column)
+
+
+def column_named(name: str, columns: Collection[str]) -> str | None:
+    """Return the column that a question means: by its header, however it is written, or by the field's name for it.
+
+    >>> column_named("p", ["Processors, p", "Time, T (s)"]), column_named("x", ["Processors, p"])
+    ('Processors, p', None)
+    """
+    if name in columns:
+        return name
+    cores = words_of("headers.cores")
+    spellings = (
+        *(plain_name, lambda n: counted_noun(n).removesuffix("s"), letter_of, canonical_of, canonical_of_singular),
+        lambda n: cores[0] if counted_noun(n) in cores else None,
+    )
+    names = dict.fromkeys(spelled(name) for spelled in spellings)
+    for spelled in spellings:
+        # Of several columns that are spelled alike the first.
+        by_spelling = {spelled(column): column for column in reversed(list(columns))}
+        matched = next((by_spelling[key] for key in names if key is not None and key in by_spelling), None)
+        if matched is not None:
+            return matched
+    return None
 
 
 def _spelled(names: Iterable[str]) -> set[str]:

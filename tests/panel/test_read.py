@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from genperf.errors import GenperfError, TableError
 from genperf.panel import read_table
+from genperf.panel.legend import SCALE
 from genperf.panel.options import Roles
-from genperf.panel.question import SCALE, in_columns
+from genperf.panel.question import in_columns
 from genperf.panel.read import legend_of, read_with_roles
 from genperf.table.opened import open_source, understood
 

@@ -1,0 +1,297 @@
+"""A question in words under the columns of a table: names with their values, and the options of `ask` among them.
+
+The words are read from the first to the last, each phrase as the first of these that it is: a machine (`2x8xh100`), a
+number with what it counts (`64 gpus`, `10 days`), a name with its value (`batch size of 32`), a cell (`FSDP`), a word
+that only asks, or a number and a name without a blank (`tp8`). Cells are looked at before a word is left out.
+"""
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import TypeAlias, TypeVar
+
+from msgspec import Struct, field
+
+from genperf.errors import TableError, listed
+from genperf.formula.amounts import amount
+from genperf.panel.legend import SCALE, Legend, cell_with, column_by_name, same
+from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
+from genperf.table.clean import is_number
+from genperf.vocabulary import any_of, section, words_of
+from genperf.vocabulary.headers import canonical_time, header_of
+from genperf.vocabulary.names import column_of, level_with, meant_by, plain_name, words_in
+
+T = TypeVar("T")
+#: Where a phrase ends, its name and its value; `--deadline` is an option, and a name without a value has "".
+Phrase: TypeAlias = tuple[int, str, str]
+#: Words of a header that a question leaves out: `8 ranks per node` asks for `Number of Ranks/Node`.
+_OF_HEADERS = frozenset({"num", "number", "of", "per"})
+#: Words of one name in a question, at most.
+MOST_WORDS = 5
+#: Words that name nothing where no cell has them; before a count that is asked for; between two values of one name; and
+#: between a name and its value.
+_PROSE, _COUNTING, _BETWEEN, _OF_A_VALUE = (
+    re.compile(f"(?i){any_of(*(f'headers.{of}' for of in places.split()))}")
+    for places in ("joining asking question", "how_many", "between", "of_a_value")
+)
+#: A number, an amount, or several.
+_NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*")
+#: A mark or an end, and what stands behind a name.
+_SIGNS = frozenset("|=:")
+#: What a job has so many of, by what a question calls it.
+_OF_A_JOB = {*filter(str.islower, section("counted")), *words_of("headers.of_a_batch"), "epochs"}
+
+
+def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, str], list[str], dict[str, str]]:
+    """Return a question with what its words say as settings, names without a value, and the options among the words.
+
+    `8 GPU cards` and `GPU cards 8` are `GPU cards=8` of such a column, and `rtx 3090 ti` is its cell. A word that means
+    nothing here becomes a setting of its own name. Two values of one name are refused.
+    """
+    text, settings = at.get(SCALE, ""), {name: value for name, value in at.items() if name != SCALE}
+    of_runs = next((name for name in legend.names if legend.cells_of_name(name, text)), None)
+    if not text or is_number(text) or any(text in entry.levels for entry in legend.columns.values()):
+        return dict(at), [], {}
+    if of_runs is not None:
+        # `8n8g` of a column of such names; a machine is taken apart later.
+        return settings | {SCALE if machine_in(text)[0] else of_runs: text}, [], {}
+    phrases = _Words(legend, words_of_question(text)).read()
+    columns = {name: column_by_name(legend, name, legend.columns) or name for name, _ in (*settings.items(), *phrases)}
+    for name, value in phrases:
+        earlier = next((other for other in settings if columns[other] == columns[name]), name)
+        if same(settings.setdefault(earlier, value), value):
+            continue
+        changes = [f"{columns[name]}={text}" for text in (settings[earlier], value)]
+        others = {n: text for n, text in (*settings.items(), *phrases) if columns[n] != columns[name] and n != text}
+        ways = [f"--at {shlex.quote(f'{n}={text}')}" for n, text in others.items() if text and n[0] != "-"]
+        ways += [f"--at {shlex.quote(changes[0])} --or {shlex.quote(changes[1])}"]
+        hint = "one of them" if name[0] == "-" else f"one, or genperf compare TABLE {' '.join(ways)}"
+        raise TableError(f"the question has both {' and '.join(changes)}", hint=hint)
+    options = {name.removeprefix("--"): text for name, text in settings.items() if name.startswith("--")}
+    nameless = [name for name, text in settings.items() if not text and name[0] != "-"]
+    return {name: text for name, text in settings.items() if text and name[0] != "-"}, nameless, options
+
+
+class _Words(Struct, dict=True):
+    """The words of a question, which are read from the first to the last under the columns of a table."""
+
+    legend: Legend
+    words: list[str]
+    #: Names and values; a word that means nothing is its own name.
+    phrases: list[tuple[str, str]] = field(default_factory=list)
+
+    @cached_property
+    def headers(self) -> dict[frozenset[str], list[tuple[str, str]]]:
+        """The columns by the words of their headers."""
+        return _by_words((name, name) for name in self.legend.columns)
+
+    @cached_property
+    def cells(self) -> dict[frozenset[str], list[tuple[str, str]]]:
+        """The columns and cells by the words of the cells; a column that is one number in all runs has none."""
+        columns = self.legend.columns.items()
+        return _by_words((name, cell) for name, entry in columns for cell in entry.levels if not is_number(cell))
+
+    def read(self) -> list[tuple[str, str]]:
+        """Return what all words say, each phrase as the first kind that it is."""
+        place, kinds = 0, (self.sign, self.machine, self.counted, self.named, self.cell_or_prose, self.apart)
+        while place < len(self.words):
+            place, name, value = next(phrase for kind in kinds if (phrase := kind(place)))
+            self.phrases += [(name, value)] if name else []
+        return self.phrases
+
+    def sign(self, place: int) -> Phrase | None:
+        """Read an option, `--price=$2/h`, or a sign, which says nothing by itself."""
+        name, sign, value = self.words[place].partition("=")
+        is_option = name.startswith("--") and sign != ""
+        if is_option:
+            return place + 1, name, value.replace(",", "")
+        return (place + 1, "", "") if self.words[place] in _SIGNS else None
+
+    def machine(self, place: int) -> Phrase | None:
+        """Read a machine: `2x8xh100`, `64 A100 GPUs`, `16x8`."""
+        sign = next((k for k in range(place, len(self.words)) if self.words[k] in _SIGNS), len(self.words))
+        device, rest = machine_in(" ".join(self.words[place:sign]))
+        if (not device and GRID.fullmatch(self.words[place]) is None) or self.longest(place, self.cell)[0]:
+            return None
+        end = sign - len(rest.split()) if device else place + 1
+        return end, SCALE, " ".join(self.words[place:end])
+
+    def counted(self, place: int) -> Phrase | None:
+        """Read a number with what it counts: `64 gpus`, `16 per gpu`, `64 fast gpus`, `10 days`, `1B images`."""
+        value, noun = self.words[place], self.word(place + 1)
+        if not _NUMBER.fullmatch(value):
+            return None
+        name, end = self.longest(place + 1, self.name)
+        if name and self.has_value(end):
+            # `32 workers batch 64` is not of a batch of workers.
+            shorter = [(self.longest(place + 1, self.name, k), k) for k in range(end - 1, place + 1, -1)]
+            apart = ((n, k) for (n, k), _ in shorter if n and self.longest(k, self.name, end)[1] == end)
+            name, end = next(((n, k) for n, k in apart if self.word(k) != "per"), (name, end))
+        if name:
+            return end, name, value
+        if option := self.job(value, noun):
+            return place + 2, *option
+        if value[-1] in "BbMmT":
+            # `70b` alone is the size of a network.
+            columns = self.legend.columns
+            sizes = (n for n, e in columns.items() if e.numeric and plain_name(n) in words_of("one_run.network"))
+            return place + 1, next(sizes, None) or column_of("parameters", columns) or value, value.upper()
+        if _BETWEEN.fullmatch(noun) or noun == "|":
+            # `64 or 128 gpus`
+            other = next((k for k in range(place + 2, len(self.words)) if not self.is_between(k)), place)
+            name = self.longest(other + 1, self.name)[0] if self.word(other).isdecimal() else None
+            return place + 1, name or self.name_before(place), value
+        if noun.isalpha() and not self.is_prose(noun):
+            behind, end = self.longest(place + 2, self.name)
+            if behind and not self.has_value(end):
+                # What is between is read for itself.
+                del self.words[place + 2 : end]
+                return place + 1, behind, value
+            if not self.longest(place + 1, self.cell)[0]:
+                return place + 2, noun, value
+        return place + 1, self.name_before(place), value
+
+    def name_before(self, place: int) -> str:
+        """Return the name of a number alone: `batch 32 or 64` has two of one name, any other is the count."""
+        is_second = self.phrases and _BETWEEN.fullmatch(self.word(place - 1)) and _NUMBER.fullmatch(self.phrases[-1][1])
+        return self.phrases[-1][0] if is_second else SCALE
+
+    def job(self, value: str, noun: str) -> tuple[str, str] | None:
+        """Return how much is to be done, or by when, as an option; what the runs do not count is refused."""
+        unit, counted = canonical_time(noun), header_of(f"{noun}/s").counted
+        if unit in ("d", "h", "min"):
+            return "--deadline", f"{value}{unit}"
+        headers, epochs = {name: header_of(name) for name in self.legend.columns}, {*words_of("headers.epoch")}
+        counted = "epochs" if noun.lower() in epochs else counted
+        counts = {header.counted for header in headers.values() if header.kind == "rate"} - {""}
+        counts |= {"epochs" for name, header in headers.items() if header.kind == "time" and epochs & words_in(name)}
+        if counted not in {*_OF_A_JOB, "steps"}:
+            return None
+        if counted not in {*counts, "tokens", "samples"} and (counts or counted in ("epochs", "steps")):
+            what = f"'{value} {noun}' are asked, and the runs count {listed(sorted(counts)) or 'no work'}"
+            raise TableError(what, hint="--samples, of what the runs count")
+        return "--tokens" if counted == "tokens" else "--samples", value
+
+    def named(self, place: int) -> Phrase | None:
+        """Read a name with its value behind it: `batch 32`, `batch size of 32`, `strategy FSDP`, `bs = 16`."""
+        name, end = self.longest(place, self.name)
+        if not name and self.word(place + 1) == "=":
+            name, end = self.words[place], place + 1
+        if not name:
+            return None
+        start, is_set = end, self.word(end) in _SIGNS - {"|"}
+        while self.word(start) in ("=", ":") or _OF_A_VALUE.fullmatch(self.word(start)):
+            start += 1
+        column, value = column_by_name(self.legend, name, self.legend.columns) or "", self.word(start)
+        levels = self.legend.columns[column].levels if column else ()
+
+        def cell_of_column(phrase: str) -> str:
+            return _only(self.cells, phrase, column)[1] or level_with(phrase, levels)
+
+        cell, cell_end = self.longest(start, cell_of_column)
+        if cell:
+            return cell_end, column, cell
+        other, cell_end = self.longest(start, self.cell)
+        if other and words_in(name) <= words_in(other[0]):
+            # `GPU H100` of a column `GPU type`
+            return cell_end, *other
+        is_text = column in self.legend.of_names
+        if _NUMBER.fullmatch(value) and (is_set or not is_text):
+            unit, of_one = self.word(start + 1), f"{name} {' '.join(self.words[start + 1 : start + 3])}"
+            if unit == "per" and meant_by(of_one):
+                return start + 3, of_one, value
+            with_unit = self.word(end) == "=" and unit.isalpha() and amount(f"{value}{unit}") is not None
+            return start + 1 + with_unit, name, value + unit * with_unit
+        if value and (self.word(end) == "=" or (is_text and value not in _SIGNS and not self.is_prose(value))):
+            return start + 1, name, value
+        # `how many gpus`; a word may be a cell as well.
+        is_counted = place > 0 and _COUNTING.fullmatch(self.words[place - 1]) is not None
+        return None if self.longest(place, self.cell)[1] >= end else (end, "" if is_counted else name, "")
+
+    def cell_or_prose(self, place: int) -> Phrase | None:
+        """Read a cell, with its column's name behind it, `FSDP strategy`, or pass over a word that names nothing."""
+        word, (cell, end) = self.words[place].lower(), self.longest(place, self.cell)
+        if cell is None or (end == place + 1 and self.is_prose(word)):
+            # `is it normal` is an option.
+            topic = next((f"--{name}" for name in ("normal", "why") if word in words_of(f"headers.{name}")), "")
+            return (place + 1, topic, "") if topic or self.is_prose(word) else None
+        behind = words_in(self.word(end))
+        return end + bool(behind and behind <= words_in(cell[0]) and not self.has_value(end + 1)), *cell
+
+    def apart(self, place: int) -> Phrase:
+        """Take a number and a name apart, `64gpus`, `tp8`; any other word is a setting of its own name."""
+        word, glued = self.words[place], GLUED.fullmatch(self.words[place])
+        number, noun, name, value = glued.groups("") if glued else [""] * 4
+        nouns = (noun, f"{noun} {self.word(place + 1)}")
+        if (noun and (any(map(self.name, nouns)) or canonical_time(noun))) or self.name(name):
+            self.words[place : place + 1] = [number or name, noun or value]
+            return place, "", ""
+        holding = next((n for n in self.legend.names if self.legend.cells_of_name(n, word)), "")
+        return place + 1, holding or (SCALE if word[0].isdigit() else word), word
+
+    def word(self, place: int) -> str:
+        """Return the word of a place; empty beyond the last."""
+        return self.words[place] if 0 <= place < len(self.words) else ""
+
+    def has_value(self, place: int) -> bool:
+        """Tell whether a value may begin at a place: a number, or a sign before one."""
+        return self.word(place) in ("=", ":") or _NUMBER.fullmatch(self.word(place)) is not None
+
+    def is_between(self, place: int) -> bool:
+        """Tell whether a word stands between values of one name."""
+        return self.word(place) == "|" or _BETWEEN.fullmatch(self.word(place)) is not None
+
+    def longest(self, place: int, meaning: Callable[[str], T | None], last: int | None = None) -> tuple[T | None, int]:
+        """Return what the most words from a place on mean, and where they end, at the `last` one at most."""
+        for end in range(min(place + MOST_WORDS, len(self.words)) if last is None else last, place, -1):
+            phrase = self.words[place:end]
+            if _SIGNS.isdisjoint(phrase) and (meant := meaning(" ".join(phrase))):
+                return meant, end
+        return None, place
+
+    def name(self, phrase: str) -> str:
+        """Return what a phrase names: a header that it spells, or itself where it means a column; no measured one."""
+        if phrase.startswith("per "):
+            of = phrase.removeprefix("per ")
+            return next((name for name in (f"batch per {of}", f"gpus per {of}") if meant_by(name)), "")
+        (spelled, _), is_word = _only(self.headers, phrase), " " not in phrase
+        others = [word for word in phrase.split() if word not in _OF_HEADERS]
+        if not spelled and (not others or any(self.is_prose(w) or (self.cell(w) and not is_word) for w in others)):
+            return ""
+        column = spelled or (column_by_name(self.legend, phrase, self.legend.columns) if is_word else "")
+        if column and header_of(column).kind in ("time", "rate"):
+            return ""
+        # `grid size 16` is of a column `grid`.
+        size = self.name(phrase.removesuffix(" size")) if phrase.endswith(" size") and not meant_by(phrase) else ""
+        return spelled or (phrase if column or meant_by(phrase) else size)
+
+    def cell(self, phrase: str) -> tuple[str, str] | None:
+        """Return the only cell of some words, with its column; of one word also the cell that holds it."""
+        column, cell = _only(self.cells, phrase)
+        column, cell = (column, cell) if cell or " " in phrase else cell_with(self.legend, phrase)
+        return (column, cell) if column and not is_number(cell) else None
+
+    def is_prose(self, word: str) -> bool:
+        """Tell whether a word only joins others, or asks and is no cell."""
+        return _PROSE.fullmatch(word) is not None and _singular(word) not in self.cells
+
+
+def _singular(text: str) -> frozenset[str]:
+    """Return the words of a text, each in the singular."""
+    words = words_in(plain_name(text)) - _OF_HEADERS
+    return frozenset(re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", word) for word in words)
+
+
+def _by_words(texts: Iterable[tuple[str, str]]) -> dict[frozenset[str], list[tuple[str, str]]]:
+    """Return pairs of a column and a text by the words of the texts."""
+    by_words = dict[frozenset[str], list[tuple[str, str]]]()
+    for column, text in texts:
+        by_words.setdefault(_singular(text), []).append((column, text))
+    return by_words
+
+
+def _only(by_words: Mapping[frozenset[str], list[tuple[str, str]]], phrase: str, column: str = "") -> tuple[str, str]:
+    """Return the only pair of the words of a phrase, or the only one of a column; empty without one."""
+    pairs = [pair for pair in by_words.get(_singular(phrase), ()) if not column or pair[0] == column]
+    return pairs[0] if len(pairs) == 1 else ("", "")
