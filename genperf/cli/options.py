@@ -136,7 +136,7 @@ def single(at: dict[str, str]) -> dict[str, str]:
     """Return a configuration of a command that answers for one, each of whose values has to be one."""
     words = ((name, word) for name, text in at.items() for word in (text.split() if name == SCALE else [text]))
     for name, text in words:
-        if SEVERAL.fullmatch(text):
+        if SEVERAL.fullmatch(without_thousands(text)):
             command = click.get_current_context().info_name
             what = f"{command} answers for one configuration, and {name}={text} is several"
             hint = f"one value, such as {name}={re.split('[,:]', text)[0]}; ask, predict and optimize take several"

@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 from msgspec import Struct, field
 
 from genperf.errors import TableError, listed
-from genperf.formula.amounts import amount
+from genperf.formula.amounts import amount, without_thousands
 from genperf.panel.legend import SCALE, Legend, cell_with, column_by_name, same
 from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
 from genperf.table.clean import is_number
@@ -29,11 +29,11 @@ Phrase: TypeAlias = tuple[int, str, str]
 _OF_HEADERS = frozenset({"num", "number", "of", "per"})
 #: Words of one name in a question, at most.
 MOST_WORDS = 5
-#: Words that name nothing where no cell has them; before a count that is asked for; between two values of one name; and
-#: between a name and its value.
-_PROSE, _COUNTING, _BETWEEN, _OF_A_VALUE = (
+#: Words that name nothing where no cell has them, and those of them that are no part of a name; before a count that is
+#: asked for; between two values of one name; and between a name and its value.
+_PROSE, _NO_NAME, _COUNTING, _BETWEEN, _OF_A_VALUE = (
     re.compile(f"(?i){any_of(*(f'headers.{of}' for of in places.split()))}")
-    for places in ("joining asking question", "how_many", "between", "of_a_value")
+    for places in ("joining asking question", "joining asking", "how_many", "between", "of_a_value")
 )
 #: A number, an amount, or several.
 _NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*")
@@ -58,6 +58,8 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         return settings | {SCALE if machine_in(text)[0] else of_runs: text}, [], {}
     phrases = _Words(legend, words_of_question(text)).read()
     columns = {name: column_by_name(legend, name, legend.columns) or name for name, _ in (*settings.items(), *phrases)}
+    nameless = [name for name, value in phrases if not value and name[0] != "-"]
+    phrases = [(name, value) for name, value in phrases if name not in nameless or value]
     for name, value in phrases:
         earlier = next((other for other in settings if columns[other] == columns[name]), name)
         if same(settings.setdefault(earlier, value), value):
@@ -69,8 +71,7 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         hint = "one of them" if name[0] == "-" else f"one, or genperf compare TABLE {' '.join(ways)}"
         raise TableError(f"the question has both {' and '.join(changes)}", hint=hint)
     options = {name.removeprefix("--"): text for name, text in settings.items() if name.startswith("--")}
-    nameless = [name for name, text in settings.items() if not text and name[0] != "-"]
-    return {name: text for name, text in settings.items() if text and name[0] != "-"}, nameless, options
+    return {name: text for name, text in settings.items() if name[0] != "-"}, nameless, options
 
 
 class _Words(Struct, dict=True):
@@ -119,7 +120,7 @@ class _Words(Struct, dict=True):
 
     def counted(self, place: int) -> Phrase | None:
         """Read a number with what it counts: `64 gpus`, `16 per gpu`, `64 fast gpus`, `10 days`, `1B images`."""
-        value, noun = self.words[place], self.word(place + 1)
+        value, noun = without_thousands(self.words[place]), self.word(place + 1)
         if not _NUMBER.fullmatch(value):
             return None
         name, end = self.longest(place + 1, self.name)
@@ -128,15 +129,17 @@ class _Words(Struct, dict=True):
             shorter = [(self.longest(place + 1, self.name, k), k) for k in range(end - 1, place + 1, -1)]
             apart = ((n, k) for (n, k), _ in shorter if n and self.longest(k, self.name, end)[1] == end)
             name, end = next(((n, k) for n, k in apart if self.word(k) != "per"), (name, end))
-        if name:
+        is_size = value[-1] in "BbMmT"
+        if name and not (is_size and meant_by(name) == "parameters"):
             return end, name, value
         if option := self.job(value, noun):
             return place + 2, *option
-        if value[-1] in "BbMmT":
+        if is_size:
             # `70b` alone is the size of a network.
             columns = self.legend.columns
             sizes = (n for n, e in columns.items() if e.numeric and plain_name(n) in words_of("one_run.network"))
-            return place + 1, next(sizes, None) or column_of("parameters", columns) or value, value.upper()
+            size = next(sizes, None) or column_of("parameters", columns) or name or value
+            return end if name else place + 1, size, value.upper()
         if _BETWEEN.fullmatch(noun) or noun == "|":
             # `64 or 128 gpus`
             other = next((k for k in range(place + 2, len(self.words)) if not self.is_between(k)), place)
@@ -159,7 +162,10 @@ class _Words(Struct, dict=True):
 
     def job(self, value: str, noun: str) -> tuple[str, str] | None:
         """Return how much is to be done, or by when, as an option; what the runs do not count is refused."""
-        unit, counted = canonical_time(noun), header_of(f"{noun}/s").counted
+        unit, counted = canonical_time(noun), header_of(f"{noun}/s").counted if noun.isalpha() else ""
+        if header_of(noun).kind == "rate":
+            what = f"'{value} {noun}' is a speed, which is answered and not asked for"
+            raise TableError(what, hint="a count of devices, or how much is to be done by when")
         if unit in ("d", "h", "min"):
             return "--deadline", f"{value}{unit}"
         headers, epochs = {name: header_of(name) for name in self.legend.columns}, {*words_of("headers.epoch")}
@@ -178,9 +184,9 @@ class _Words(Struct, dict=True):
         name, end = self.longest(place, self.name)
         if not name and self.word(place + 1) == "=":
             name, end = self.words[place], place + 1
-        if not name:
+        if not name or self.longest(place, self.cell)[1] > end:
             return None
-        start, is_set = end, self.word(end) in _SIGNS - {"|"}
+        start, is_set, words = end, self.word(end) in _SIGNS - {"|"}, _singular(" ".join(self.words[place:end]))
         while self.word(start) in ("=", ":") or _OF_A_VALUE.fullmatch(self.word(start)):
             start += 1
         column, value = column_by_name(self.legend, name, self.legend.columns) or "", self.word(start)
@@ -193,7 +199,7 @@ class _Words(Struct, dict=True):
         if cell:
             return cell_end, column, cell
         other, cell_end = self.longest(start, self.cell)
-        if other and words_in(name) <= words_in(other[0]):
+        if other and words <= _singular(other[0]):
             # `GPU H100` of a column `GPU type`
             return cell_end, *other
         is_text = column in self.legend.of_names
@@ -228,7 +234,10 @@ class _Words(Struct, dict=True):
             self.words[place : place + 1] = [number or name, noun or value]
             return place, "", ""
         holding = next((n for n in self.legend.names if self.legend.cells_of_name(n, word)), "")
-        return place + 1, holding or (SCALE if word[0].isdigit() else word), word
+        if word.lower() in words_of("cells.denial"):
+            raise TableError(f"'{word} {self.word(place + 1)}' leaves open what else", hint="name what is meant")
+        # `8xp3.16xlarge` alone is a count that no run has.
+        return place + 1, holding or (SCALE if word[0].isdigit() and len(self.words) == 1 else word), word
 
     def word(self, place: int) -> str:
         """Return the word of a place; empty beyond the last."""
@@ -255,9 +264,12 @@ class _Words(Struct, dict=True):
         if phrase.startswith("per "):
             of = phrase.removeprefix("per ")
             return next((name for name in (f"batch per {of}", f"gpus per {of}") if meant_by(name)), "")
-        (spelled, _), is_word = _only(self.headers, phrase), " " not in phrase
-        others = [word for word in phrase.split() if word not in _OF_HEADERS]
-        if not spelled and (not others or any(self.is_prose(w) or (self.cell(w) and not is_word) for w in others)):
+        (spelled, _), is_word = _only(self.headers, phrase), re.search(r"[\s/]", phrase) is None
+        others = [word for word in re.split(r"[\s/]", phrase) if word not in _OF_HEADERS]
+        is_other = _PROSE if is_word else _NO_NAME
+        if not spelled and (_singular(phrase) in self.cells or all(map(_PROSE.fullmatch, others))):
+            return ""
+        if not spelled and any(is_other.fullmatch(word) or (self.cell(word) and not is_word) for word in others):
             return ""
         column = spelled or (column_by_name(self.legend, phrase, self.legend.columns) if is_word else "")
         if column and header_of(column).kind in ("time", "rate"):
@@ -278,9 +290,9 @@ class _Words(Struct, dict=True):
 
 
 def _singular(text: str) -> frozenset[str]:
-    """Return the words of a text, each in the singular."""
-    words = words_in(plain_name(text)) - _OF_HEADERS
-    return frozenset(re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", word) for word in words)
+    """Return the words of a text, each in the singular and apart from its numbers: `zero3` is `ZeRO-3`."""
+    words = (part for word in words_in(plain_name(text)) for part in re.findall(r"\d+|\D+", word))
+    return frozenset(re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", word) for word in words) - _OF_HEADERS
 
 
 def _by_words(texts: Iterable[tuple[str, str]]) -> dict[frozenset[str], list[tuple[str, str]]]:

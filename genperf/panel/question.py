@@ -18,7 +18,7 @@ from typing import Self
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from genperf.errors import TableError, listed, misspelt, suggest
+from genperf.errors import TableError, did_you_mean, listed, misspelt, suggest
 from genperf.formula.amounts import amount, plain_amounts
 from genperf.panel.legend import (
     SCALE,
@@ -30,8 +30,8 @@ from genperf.panel.legend import (
     legend_of_factors,
     same,
 )
-from genperf.panel.machine import PARTS, PLACES, is_a_part
-from genperf.panel.panel import Panel
+from genperf.panel.machine import PARTS, PLACES, USUAL_DEVICES, is_a_part
+from genperf.panel.panel import Panel, several_nodes
 from genperf.panel.phrases import settings_in_words
 from genperf.panel.words import GRID, machine_in
 from genperf.peaks import device_in
@@ -159,6 +159,9 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     for name in [n for n in settings.at if meant_by(n) == "global_batch" or (n == beside and is_open)]:
         _share_batch(legend, settings, name)
     spelled, is_known = {*legend.columns, *map(counted_noun, legend.columns)}, bool(settings.at or constant_notes)
+    cells = [cell for entry in legend.columns.values() for cell in entry.levels]
+    for word in [name for name in absent if at.get(name) == name and misspelt(name, cells)]:
+        raise TableError(f"no run has '{word}'", hint=did_you_mean(word, cells))
     # Where nothing of the question is known all is refused.
     refused = [name for name in absent if name in at and not (is_known and not misspelt(name, spelled))]
     notes = [f"asked, and found nowhere in the runs: {listed(absent)}"] if absent and not refused else []
@@ -222,6 +225,12 @@ def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
             del settings[name]
             settings |= {"nodes": grid[1], count: str(int(grid[1]) * int(grid[2]))}
         elif machine and not remainder:
+            nodes = next((amount(text) or 0.0 for n, text in at.items() if meant_by(n) == "nodes"), 0.0)
+            if "nodes" not in machine and several_nodes(nodes) and machine["devices"] <= USUAL_DEVICES:
+                what = (
+                    f"{text} on {nodes:g} nodes may be {machine['devices']:g} devices or {nodes * machine['devices']:g}"
+                )
+                raise TableError(what, hint=f"{nodes:g}x{text} in place of both, or the devices in all")
             of_device = _cell_of_device(legend, machine["device"])
             absent += [machine["device"]] if of_device is None else []
             settings |= {"nodes": f"{machine['nodes']:g}"} if "nodes" in machine else {}

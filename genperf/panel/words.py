@@ -60,7 +60,7 @@ _MARKS = [
         (rf"(\d+) ?{_NODES} with (\d+)(?: ?{_DEVICES})? {_EACH_NODE}", r"\1x\2"),
         (rf"(\d+) ?{_NODES} with (\d|1[0-6]) ?{_DEVICES}(?!\S)", r"\1x\2"),
         (r"(?<=\d) of (?:them|these|those)(?!\w)", ""),
-        (rf"(?<!\S)({_NAME}) (\d+) ?[x×](?!\S)", r"\2x\1"),
+        (rf"(?<!\S)(?=\S*\d)({_NAME}) (\d+) ?[x×](?!\S)", r"\2x\1"),
         (r"(?<!\S)(\d+) ?[x×*] ?(\d+)(?!\S)", r"\1x\2"),
     )
 ]
@@ -103,6 +103,8 @@ def machine_in(text: str) -> tuple[dict[str, Any], str]:
     device = device or device_before
     if not has_times_sign and device_in(device) is None:
         return {}, text
+    # Several `H100s`; an `L40S` is no `L40`.
+    device = device[:-1] if device[-1] in "sS" and device_in(device) == device_in(device[:-1]) is not None else device
     devices, noun = float((count or count_behind).replace(",", "")), _NOUN.match(text, match.end())
     if noun and noun[1] and not nodes:
         what = f"of {devices:g} {device} nodes it is open how many devices each has"

@@ -181,6 +181,7 @@ TRAINED = pd.DataFrame(
         ("how many gpus for 2 trillion tokens in ten days at $2 an hour", "--tokens=2T --deadline=10d --price=$2/h"),
         ("B200 8x", "count=8 ?B200"),
         ("64 gpus auf dem Mond", "GPUs=64 ?dem, Mond"),
+        ("tp 8 x pp 2 fsdp 64 H100s", "count=64 strategy=FSDP ?H100, tp, pp"),
     ],
 )
 def test_words_of_a_question(words: str, settings: str) -> None:
@@ -198,6 +199,10 @@ def test_words_of_a_question(words: str, settings: str) -> None:
         ("batch 8 or 16", "--at batch_per_gpu=8 --or batch_per_gpu=16"),
         ("64, 128 gpus", "--at GPUs=64 --or GPUs=128"),
         ("1B images on 64 gpus", "--samples"),
+        ("64 gpus without fsdp", "name what is meant"),
+        ("64 gpus fdsp", "did you mean 'FSDP'?"),
+        ("8xh100 on 8 nodes", "8x8xh100"),
+        ("how many gpus to reach 1M tokens/s", "how much is to be done"),
     ],
 )
 def test_what_a_question_leaves_open_is_refused(words: str, hint: str) -> None:
