@@ -98,7 +98,10 @@ def with_scale(texts: Sequence[str], names: Collection[str] | None = None) -> li
     """
     settings, words = list[str](), list[str]()
     for text in texts:
-        is_named = text.partition("=")[0] in (names or ()) or re.fullmatch(r"\S+=(?:\(.*\))?", text) is not None
+        name, _, value = text.partition("=")
+        is_named = (name in (names or ()) and re.search(r"\s\d[\d.,]*\s+[^\W\d]", value) is None) or re.fullmatch(
+            r"\S+=(?:\(.*\))?", text
+        ) is not None
         pieces = re.split(r",?\s(?=[\w-]+=)", text)
         if all(re.fullmatch(r"[\w-]+=\S+", piece) for piece in pieces):
             settings += pieces

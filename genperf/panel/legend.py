@@ -12,9 +12,9 @@ from msgspec import Struct
 from genperf.formula.amounts import amount
 from genperf.panel.machine import is_a_part
 from genperf.table.cells import Factor
-from genperf.table.clean import label
+from genperf.table.clean import is_number, label
 from genperf.table.shape import NO_KIND, taken_apart
-from genperf.vocabulary.names import column_named, level_with, meant_by, named_in_part
+from genperf.vocabulary.names import LEVELS, column_named, level_with, meant_by, named_in_part
 
 #: The name of a count that is given without one.
 SCALE = "count"
@@ -87,6 +87,22 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         numbers: dict[str, Any] = {} if taken is None else taken.of(name)
         kind = "" if taken is None else taken.kind_column
         return {words["" if word == kind else word]: label(value) or NO_KIND for word, value in numbers.items()}
+
+
+def column_of_setting(legend: Legend, name: str, text: str) -> str | None:
+    """Return the column that a name means with its value: with a number, `gpus=32`, one of texts, `GPU`, comes last."""
+    columns = legend.columns
+    if name in columns and text in columns[name].levels:
+        return name
+    column = column_by_name(legend, name, columns)
+    levels = columns[column].levels if column is not None else ()
+    # `80GB` is `A100 80GB`; of a column of texts numbers, or a list such as `8,16`, which begins with one, are no cell.
+    is_level = text in levels or (not is_number(text) and bool(level_with(text, levels)))
+    if column not in legend.of_names or is_level or amount(re.split("[,:]", text)[0]) is None:
+        return column
+    # Of a number no name is the column, where a count is meant: `8 gpus` beside `gpu`, that of their kinds.
+    counted = column_by_name(legend, name, [n for n in columns if n not in legend.of_names])
+    return counted or (None if meant_by(name) in LEVELS else column)
 
 
 def column_by_name(legend: Legend, name: str, columns: Collection[str]) -> str | None:

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from genperf.errors import TableError, listed
 from genperf.formula.amounts import amount, without_thousands
-from genperf.panel.legend import SCALE, Legend, cell_with, column_by_name, same
+from genperf.panel.legend import SCALE, Legend, cell_with, column_by_name, column_of_setting, same
 from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
 from genperf.table.clean import is_number
 from genperf.vocabulary import any_of, section, words_of
@@ -50,16 +50,16 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     nothing here becomes a setting of its own name. Two values of one name are refused.
     """
     text, settings = at.get(SCALE, ""), {name: value for name, value in at.items() if name != SCALE}
-    of_runs = next((name for name in legend.names if legend.cells_of_name(name, text)), None)
     if not text or is_number(text) or any(text in entry.levels for entry in legend.columns.values()):
         return dict(at), [], {}
+    of_runs = next((name for name in legend.names if legend.cells_of_name(name, text)), None)
     if of_runs is not None:
         # `8n8g` of a column of such names; a machine is taken apart later.
         return settings | {SCALE if machine_in(text)[0] else of_runs: text}, [], {}
     phrases = _Words(legend, words_of_question(text)).read()
-    columns = {name: column_by_name(legend, name, legend.columns) or name for name, _ in (*settings.items(), *phrases)}
     nameless = [name for name, value in phrases if not value and name[0] != "-"]
-    phrases = [(name, value) for name, value in phrases if name not in nameless or value]
+    phrases = [(name, value) for name, value in phrases if value or name[0] == "-"]
+    columns = {name: column_of_setting(legend, name, text) or name for name, text in (*settings.items(), *phrases)}
     for name, value in phrases:
         earlier = next((other for other in settings if columns[other] == columns[name]), name)
         if same(settings.setdefault(earlier, value), value):
@@ -102,8 +102,11 @@ class _Words(Struct, dict=True):
         return self.phrases
 
     def sign(self, place: int) -> Phrase | None:
-        """Read an option, `--price=$2/h`, or a sign, which says nothing by itself."""
+        """Read an option, `--price=$2/h`, or a sign, which says nothing by itself; refuse what is denied."""
         name, sign, value = self.words[place].partition("=")
+        is_denied = name.lower() in words_of("headers.without") and self.word(place + 1) != "of"
+        if is_denied and any(self.longest(place + 1, meaning)[0] for meaning in (self.cell, self.name)):
+            raise TableError(f"'{name} {self.word(place + 1)}' leaves open what else", hint="name what is meant")
         is_option = name.startswith("--") and sign != ""
         if is_option:
             return place + 1, name, value.replace(",", "")
@@ -129,6 +132,8 @@ class _Words(Struct, dict=True):
             shorter = [(self.longest(place + 1, self.name, k), k) for k in range(end - 1, place + 1, -1)]
             apart = ((n, k) for (n, k), _ in shorter if n and self.longest(k, self.name, end)[1] == end)
             name, end = next(((n, k) for n, k in apart if self.word(k) != "per"), (name, end))
+        # Of a count `gpus` is no column of their kinds, `gpu`.
+        name = " ".join(self.words[place + 1 : end]) if name in self.legend.of_names else name
         is_size = value[-1] in "BbMmT"
         if name and not (is_size and meant_by(name) == "parameters"):
             return end, name, value
@@ -211,9 +216,13 @@ class _Words(Struct, dict=True):
             return start + 1 + with_unit, name, value + unit * with_unit
         if value and (self.word(end) == "=" or (is_text and value not in _SIGNS and not self.is_prose(value))):
             return start + 1, name, value
-        # `how many gpus`; a word may be a cell as well.
+        if self.longest(place, self.cell)[1] >= end:
+            return None
+        # `how many gpus`, and `cost on 64 gpus` of what may be measured.
         is_counted = place > 0 and _COUNTING.fullmatch(self.words[place - 1]) is not None
-        return None if self.longest(place, self.cell)[1] >= end else (end, "" if is_counted else name, "")
+        may_be_wanted = column and self.legend.columns[column].numeric and not meant_by(name)
+        phrase = " ".join(self.words[place:end])
+        return (end, phrase, phrase) if may_be_wanted else (end, "" if is_counted else name, "")
 
     def cell_or_prose(self, place: int) -> Phrase | None:
         """Read a cell, with its column's name behind it, `FSDP strategy`, or pass over a word that names nothing."""
@@ -234,8 +243,6 @@ class _Words(Struct, dict=True):
             self.words[place : place + 1] = [number or name, noun or value]
             return place, "", ""
         holding = next((n for n in self.legend.names if self.legend.cells_of_name(n, word)), "")
-        if word.lower() in words_of("cells.denial"):
-            raise TableError(f"'{word} {self.word(place + 1)}' leaves open what else", hint="name what is meant")
         # `8xp3.16xlarge` alone is a count that no run has.
         return place + 1, holding or (SCALE if word[0].isdigit() and len(self.words) == 1 else word), word
 
@@ -267,7 +274,8 @@ class _Words(Struct, dict=True):
         (spelled, _), is_word = _only(self.headers, phrase), re.search(r"[\s/]", phrase) is None
         others = [word for word in re.split(r"[\s/]", phrase) if word not in _OF_HEADERS]
         is_other = _PROSE if is_word else _NO_NAME
-        if not spelled and (_singular(phrase) in self.cells or all(map(_PROSE.fullmatch, others))):
+        is_denial = others[-1:] and others[-1].lower() in words_of("headers.without")
+        if not spelled and (is_denial or _singular(phrase) in self.cells or all(map(_PROSE.fullmatch, others))):
             return ""
         if not spelled and any(is_other.fullmatch(word) or (self.cell(word) and not is_word) for word in others):
             return ""

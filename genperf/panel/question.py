@@ -25,7 +25,7 @@ from genperf.panel.legend import (
     Legend,
     NamedColumn,
     cell_with,
-    column_by_name,
+    column_of_setting,
     in_title,
     legend_of_factors,
     same,
@@ -83,10 +83,9 @@ class Requested(Struct, frozen=True):
     def of_settings(self) -> Self:
         """Return a question without options among its words; one with them is refused."""
         if self.options:
-            hint = " ".join(
-                f"--{name} {shlex.quote(text) if text else ''}".strip() for name, text in self.options.items()
-            )
-            raise TableError(f"{listed([*self.options])} of the question are no settings of a run", hint=hint)
+            texts = (f"--{name} {shlex.quote(text)}" if text else f"--{name}" for name, text in self.options.items())
+            what = f"no setting of a run: {listed([*self.options])}"
+            raise TableError(what, hint=f"leave it out; ask and some others take {' '.join(texts)}")
         return self
 
 
@@ -263,7 +262,7 @@ def _meant(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
     header says nothing; of a part of the machine without a column its name. None where the table has none of these.
     """
     entry, measured = legend.columns.get(name, NamedColumn()), ""
-    column = name if entry.numeric and entry.distinct > 1 else _column_of(legend, name, text)
+    column = name if entry.numeric and entry.distinct > 1 else column_of_setting(legend, name, text)
     # A number without a name may be a cell all the same: `80GB` of `A100 80GB`.
     is_word = amount(text) is None and number_text(text) == text
     is_word |= name in (SCALE, text) and not is_number(text) and bool(cell_with(legend, text)[0])
@@ -296,20 +295,6 @@ def _runs_threads(legend: Legend) -> bool:
     """Tell whether the runs varied processes and the threads of each, which together are the cores."""
     columns = (column_of(part, legend.columns) for part in ("workers", "threads"))
     return all(column is not None and legend.columns[column].distinct > 1 for column in columns)
-
-
-def _column_of(legend: Legend, name: str, text: str) -> str | None:
-    """Return the column that a name means with its value: with a number, `gpus=32`, one of texts, `GPU`, comes last."""
-    columns = legend.columns
-    if name in columns and text in columns[name].levels:
-        return name
-    column = column_by_name(legend, name, columns)
-    levels = columns[column].levels if column is not None else ()
-    # `80GB` is `A100 80GB`; of a column of texts numbers, or a list such as `8,16`, which begins with one, are no cell.
-    is_level = text in levels or (not is_number(text) and bool(level_with(text, levels)))
-    if column not in legend.of_names or is_level or amount(re.split("[,:]", text)[0]) is None:
-        return column
-    return column_by_name(legend, name, [n for n in columns if n not in legend.of_names]) or column
 
 
 def _measured_with(legend: Legend, text: str) -> str:

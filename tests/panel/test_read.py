@@ -199,7 +199,7 @@ def test_words_of_a_question(words: str, settings: str) -> None:
         ("batch 8 or 16", "--at batch_per_gpu=8 --or batch_per_gpu=16"),
         ("64, 128 gpus", "--at GPUs=64 --or GPUs=128"),
         ("1B images on 64 gpus", "--samples"),
-        ("64 gpus without fsdp", "name what is meant"),
+        ("64 gpus no fsdp", "name what is meant"),
         ("64 gpus fdsp", "did you mean 'FSDP'?"),
         ("8xh100 on 8 nodes", "8x8xh100"),
         ("how many gpus to reach 1M tokens/s", "how much is to be done"),
