@@ -93,6 +93,13 @@ class _Words(Struct, dict=True):
         columns = self.legend.columns.items()
         return _by_words((name, cell) for name, entry in columns for cell in entry.levels if not is_number(cell))
 
+    @cached_property
+    def sizes(self) -> str | None:
+        """The column of the sizes of networks, which `70b` alone is of."""
+        columns = self.legend.columns
+        named = (n for n, e in columns.items() if e.numeric and plain_name(n) in words_of("one_run.network"))
+        return next(named, None) or column_of("parameters", columns)
+
     def read(self) -> list[tuple[str, str]]:
         """Return what all words say, each phrase as the first kind that it is."""
         place, kinds = 0, (self.sign, self.machine, self.counted, self.named, self.cell_or_prose, self.apart)
@@ -140,11 +147,7 @@ class _Words(Struct, dict=True):
         if option := self.job(value, noun):
             return place + 2, *option
         if is_size:
-            # `70b` alone is the size of a network.
-            columns = self.legend.columns
-            sizes = (n for n, e in columns.items() if e.numeric and plain_name(n) in words_of("one_run.network"))
-            size = next(sizes, None) or column_of("parameters", columns) or name or value
-            return end if name else place + 1, size, value.upper()
+            return end if name else place + 1, self.sizes or name or value, value.upper()
         if _BETWEEN.fullmatch(noun) or noun == "|":
             # `64 or 128 gpus`
             other = next((k for k in range(place + 2, len(self.words)) if not self.is_between(k)), place)
@@ -241,6 +244,11 @@ class _Words(Struct, dict=True):
         nouns = (noun, f"{noun} {self.word(place + 1)}")
         if (noun and (any(map(self.name, nouns)) or canonical_time(noun))) or self.name(name):
             self.words[place : place + 1] = [number or name, noun or value]
+            return place, "", ""
+        head, _, size = word.rpartition("-")
+        if head and self.sizes and re.fullmatch(r"(?i)\d[\d.]*[bm]", size):
+            # `llama-7b` of a column of sizes.
+            self.words[place : place + 1] = [head, size]
             return place, "", ""
         holding = next((n for n in self.legend.names if self.legend.cells_of_name(n, word)), "")
         # `8xp3.16xlarge` alone is a count that no run has.
