@@ -114,10 +114,9 @@ class _Words(Struct, dict=True):
         is_denied = name.lower() in words_of("headers.without") and self.word(place + 1) != "of"
         if is_denied and any(self.longest(place + 1, meaning)[0] for meaning in (self.cell, self.name)):
             raise TableError(f"'{name} {self.word(place + 1)}' leaves open what else", hint="name what is meant")
-        is_option = name.startswith("--") and sign != ""
-        if is_option:
-            return place + 1, name, value.replace(",", "")
-        return (place + 1, "", "") if self.words[place] in _SIGNS else None
+        if self.words[place] in _SIGNS:
+            return place + 1, "", ""
+        return (place + 1, name, value.replace(",", "")) if sign and name.startswith("--") else None
 
     def machine(self, place: int) -> Phrase | None:
         """Read a machine: `2x8xh100`, `64 A100 GPUs`, `16x8`."""
@@ -136,9 +135,9 @@ class _Words(Struct, dict=True):
         name, end = self.longest(place + 1, self.name)
         if name and self.has_value(end):
             # `32 workers batch 64` is not of a batch of workers.
-            shorter = [(self.longest(place + 1, self.name, k), k) for k in range(end - 1, place + 1, -1)]
-            apart = ((n, k) for (n, k), _ in shorter if n and self.longest(k, self.name, end)[1] == end)
-            name, end = next(((n, k) for n, k in apart if self.word(k) != "per"), (name, end))
+            starts = [k for k in range(end - 1, place + 1, -1) if self.longest(k, self.name, end)[1] == end]
+            shorter = ((self.longest(place + 1, self.name, k)[0], k) for k in starts if self.word(k) != "per")
+            name, end = next(((n, k) for n, k in shorter if n), (name, end))
         # Of a count `gpus` is no column of their kinds, `gpu`.
         name = " ".join(self.words[place + 1 : end]) if name in self.legend.of_names else name
         is_size = value[-1] in "BbMmT"
@@ -150,7 +149,8 @@ class _Words(Struct, dict=True):
             return end if name else place + 1, self.sizes or name or value, value.upper()
         if _BETWEEN.fullmatch(noun) or noun == "|":
             # `64 or 128 gpus`
-            other = next((k for k in range(place + 2, len(self.words)) if not self.is_between(k)), place)
+            others = (k for k in range(place + 2, len(self.words)) if self.word(k) != "|")
+            other = next((k for k in others if not _BETWEEN.fullmatch(self.word(k))), place)
             name = self.longest(other + 1, self.name)[0] if self.word(other).isdecimal() else None
             return place + 1, name or self.name_before(place), value
         if noun.isalpha() and not self.is_prose(noun):
@@ -261,10 +261,6 @@ class _Words(Struct, dict=True):
     def has_value(self, place: int) -> bool:
         """Tell whether a value may begin at a place: a number, or a sign before one."""
         return self.word(place) in ("=", ":") or _NUMBER.fullmatch(self.word(place)) is not None
-
-    def is_between(self, place: int) -> bool:
-        """Tell whether a word stands between values of one name."""
-        return self.word(place) == "|" or _BETWEEN.fullmatch(self.word(place)) is not None
 
     def longest(self, place: int, meaning: Callable[[str], T | None], last: int | None = None) -> tuple[T | None, int]:
         """Return what the most words from a place on mean, and where they end, at the `last` one at most."""
