@@ -9,8 +9,7 @@ from rich.text import Text
 from genperf.asking.answer import MEASURED, Answer, Row, in_a_line, rows_of
 from genperf.facts import Planned
 from genperf.panel.machine import PLACES
-from genperf.panel.question import column_named
-from genperf.vocabulary.names import meant_by
+from genperf.vocabulary.names import column_named, meant_by
 from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
 from genperf.words.growth import limits_text, plan_line
 from genperf.words.numbers import count_text, join_values

@@ -35,7 +35,7 @@ from genperf.facts import Facts
 from genperf.fitting import fit_group, model_of, prepared_auto
 from genperf.fitting.model import Model
 from genperf.formula import Node, evaluate, names_in, parse, quote_name, values_of
-from genperf.formula.amounts import amount
+from genperf.formula.amounts import amount, without_thousands
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.configurations import forecast_at, kept_beside
@@ -213,6 +213,7 @@ def configurations(at: Mapping[str, str], levels_of: Callable[[str], Collection[
 
 def _values(name: str, text: str, levels_of: Callable[[str], Collection[str]]) -> list[str]:
     """Return the values of a text: numbers of a list or of a range, levels of a list, else the text itself."""
+    text = without_thousands(text)
     values = [value.strip() for value in text.split(",")]
     if SEVERAL.fullmatch(text):
         return [label(value) for value in read_grid({name: text})[name].tolist()] if ":" in text else values

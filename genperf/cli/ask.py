@@ -90,11 +90,11 @@ def ask(
     from genperf.asking.one_run import about, row_in, row_of_run, together
     from genperf.asking.tables import Fits, ask_fitted, ask_recognised, configurations, is_model_file
     from genperf.cli.options import names_of, pairs, recognised_table, with_scale
-    from genperf.panel.question import column_named
     from genperf.panel.words import source_of_words
     from genperf.result import load_model
     from genperf.table.cells import Source
     from genperf.table.clean import labels
+    from genperf.vocabulary.names import column_named
 
     if len(table) > 1:
         table, at = _table_and_configuration(table, at)
@@ -121,7 +121,7 @@ def ask(
     opened = recognised_table(what, roles)
     columns = opened.source.columns
     wanted = pairs(with_scale(at, columns), "--at", columns)
-    at_once = configurations(wanted, lambda name: labels(columns[column_named(name, columns) or name]))
+    at_once = configurations(wanted, lambda name: labels(columns.get(column_named(name, columns) or name, ())))
     fits: Fits = {}
     with progress(out.quiet):
         answers = [ask_recognised(opened, place, want, question, seed, fits) for place in at_once]
