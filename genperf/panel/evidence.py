@@ -5,6 +5,7 @@ count, number the runs, show where they were written down, or how they ended.
 """
 
 import itertools
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
@@ -238,14 +239,20 @@ def alone(columns: Texts) -> bool:
     return bool(series.max() + 1 > MAX_COMBINATIONS * len(series))
 
 
-def sparse(columns: Texts, counts: Array) -> bool:
-    """Tell whether most rows are in series of too few different counts, though the table has enough of them."""
+def sparse(columns: Texts, counts: Array, batches: Collection[str] = ()) -> bool:
+    """Tell whether most rows are in series of too few different counts, though the table has enough of them.
+
+    Of `batches` that were mostly run with every name, some rows are enough: then the batch is a factor of all names.
+    """
     series, (different_counts, place) = numbered([*columns.values()]), np.unique(counts, return_inverse=True)
     # One pair for each different count of a series.
     series_of_pairs, _ = np.unique(np.stack([series, place]), axis=1)
     counts_of_series = np.bincount(series_of_pairs)
     least = min(READING_LEAST_COUNTS, len(different_counts))
-    return least > 1 and float(np.median(counts_of_series[series])) < least
+    parts = [[cells for n, cells in columns.items() if (n in batches) is of_batch] for of_batch in (False, True)]
+    crossed = all(parts) and 2 * len(counts_of_series) > math.prod(int(numbered(cells).max()) + 1 for cells in parts)
+    of_rows = counts_of_series[series]
+    return least > 1 and float(of_rows.min() if crossed else np.median(of_rows)) < least
 
 
 def numbered(columns: Sequence[Objects]) -> Index:

@@ -1281,7 +1281,7 @@ def _with_series(
             if series and (alone(series) or (len(series) > 1 and len(counts) and sparse(series, counts))):
                 del series[name]  # nearly each run is of another place or day: that separates no series
         tells_apart = any(RUNS_APART in columns[n].reasons for n in series)
-        if series and len(counts) and sparse(series, counts) and not tells_apart:
+        if series and len(counts) and sparse(series, counts, per_worker) and not tells_apart:
             series = {}
     if series:
         of_series = not {*series}.isdisjoint(batches)

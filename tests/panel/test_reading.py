@@ -34,6 +34,12 @@ DATED = {"date": list("xxyyxyzz"), "net": list("aaaabbbb"), "gpus": [1, 2, 4, 8]
 SIZES = {"n": [64, 64, 128, 128], "threads": [1, 2, 1, 2], "time_s": [1.12, 0.63, 2.31, 1.24]}
 SERIAL = {"mode": ["SEQ", "MPI", "MPI", "MPI"], "processes": [1, 2, 4, 8], "time_s": [9.0, 4.8, 2.6, 1.4]}
 ITERATIONS = {"gpus": NUMBERS, "batch_size": [32] * 4}
+#: Two precisions at three batches, of which the second was run at two of the three counts.
+CROSSED = [(n, p, b) for n in (1, 2, 4) for p in ("bf16", "fp32") for b in (8, 16, 32) if (n, p, b) != (4, "fp32", 16)]
+CROSSED_BATCHES = {
+    **dict(zip(("gpus", "precision", "batch_per_gpu"), map(list, zip(*CROSSED, strict=True)), strict=True)),
+    "step_s": [0.2 + 0.01 * k for k in range(len(CROSSED))],
+}
 #: What columns are → the columns, and the roles that they get; a role of None is not there.
 ROLES = {
     "hours are no step of the batch beside them": (HOURS, {"time": "wall (h)", "scaling": "job"}),
@@ -58,6 +64,10 @@ ROLES = {
     ),
     "a constant batch is kept beside groups": (BATCH_OF_GROUPS, {"intrinsic": "batch size"}),
     "samples a second beside a global batch stay a throughput": (LAYOUT, {"throughput": "samples/s"}),
+    "a batch that was run with every name but for some counts is a factor": (
+        CROSSED_BATCHES,
+        {"categorical": "precision", "intrinsic": "batch_per_gpu", "group": None},
+    ),
     "series of too few counts are rows of one table": (SHORT_SERIES, {"categorical": "model", "group": None}),
     "a throughput comes before a time of nothing known": (RATES, {"throughput": "train_samples_per_second"}),
     "a throughput comes before a step": ({**STEP, "images_per_s": NUMBERS}, {"throughput": "images_per_s"}),
