@@ -56,11 +56,15 @@ def compare(
     from genperf import search
     from genperf.cli.options import configuration, model_or_table, paid_at, single
     from genperf.panel.quantities import training_of
-    from genperf.search.compare import bandwidth_of_runs
+    from genperf.result import is_model
+    from genperf.search.compare import bandwidth_of_runs, of_variants
+    from genperf.table.shape import VARIANT
 
-    fitted = model_or_table(model, roles, *at, *filter(None, [over]))
     if over is not None and changes:
         raise click.UsageError("give either --over or --or")
+    fitted = model_or_table(model, roles, *at, *filter(None, [over]))
+    if not changes and over in (None, VARIANT) and not is_model(model) and of_variants(fitted.first):
+        fitted, over = model_or_table(model, {**roles, "group": VARIANT}, *at), None
     fitted, wanted = configuration(at, "--at", fitted, bandwidth_of_runs)
     single(wanted)
     changed = list[dict[str, str]]()

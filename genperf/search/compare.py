@@ -14,7 +14,7 @@ from genperf.arrays import Array, Columns, Index, Mask
 from genperf.attribution.answers import Line, PrintedAnswer, described
 from genperf.attribution.draws import curves_of
 from genperf.attribution.terms import term_contributions
-from genperf.errors import GenperfError, attempted, did_you_mean, listed
+from genperf.errors import GenperfError, attempted, did_you_mean
 from genperf.facts import ENDS, Paid, Training, ends_of
 from genperf.fitting import model_of
 from genperf.formula import call, values_of
@@ -45,7 +45,7 @@ from genperf.words.numbers import (
     with_article,
     with_unit,
 )
-from genperf.words.verdict import fits_text
+from genperf.words.verdict import BLIND, TRUST, fits_text
 
 #: The column that names an alternative, and the alternative that changes nothing.
 CHANGE, NOTHING = "change", "as it is"
@@ -73,12 +73,17 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
     table: pd.DataFrame
     #: The answer in words.
     sentence: str
-    #: Whether the interval of the difference between the first two excludes zero.
+    #: Whether the interval of the difference between the first two excludes zero, and neither is blind.
     certain: bool
     quantity: Target
     notes: tuple[str, ...] = ()
     #: Whether the predicted value is that of a step: not where a throughput was measured and no work was given.
     steps: bool = True
+
+    @property
+    def telling(self) -> list[str]:
+        """The columns of the names in which the alternatives differ."""
+        return [name for name in self.names if len({*self.table[name]}) > 1]
 
     @property
     def lines(self) -> list[Line]:
@@ -94,7 +99,7 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
         numbers["x best"] = table["relative"]
         reasons = [reason for reason in dict.fromkeys(table["reason"]) if reason]
         footnote_marks = {reason: f" [{k}]" for k, reason in enumerate(reasons, 1)}
-        columns: dict[str, Any] = {name: table[name].map(str) for name in self.names}
+        columns: dict[str, Any] = {name: table[name].map(str) for name in self.telling}
         columns |= {head: values.map(three_digits) for head, values in numbers.items()}
         columns["best"] = (100 * table["best"]).map("{:.0f} %".format)
         if "cost" in table:
@@ -106,7 +111,9 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
         judged = zip(table["verdict"], table["reason"], strict=True)
         columns["verdict"] = [f"{verdict}{footnote_marks.get(reason, '')}" for verdict, reason in judged]
         footnotes = [f"[{k}] {reason}" for k, reason in enumerate(reasons, 1)]
-        return [self.sentence, ("the best first", pd.DataFrame(columns)), *footnotes]
+        same = join_values({name: table[name][0] for name in self.names if name not in self.telling})
+        title = f"the best first; each with {same}" if same else "the best first"
+        return [self.sentence, (title, pd.DataFrame(columns)), *footnotes]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -210,8 +217,10 @@ def compare(
     ranked, order = _ranked(table, names, schema.target, maximize)
     # ln of the second over the first, in the same draws: the order is certain where its interval is above zero.
     low, high = np.quantile(draws[:, order[1]] - draws[:, order[0]], ends_of(interval)).tolist()
-    sentence = _sentence(ranked, names, schema.target, (low, high), interval)
-    sentence += _cost_sentence(outcomes, ranked, names, question) if "cost" in ranked else ""
+    # What is the same for all is no name.
+    telling = [name for name in names if len({*ranked[name]}) > 1]
+    sentence = _sentence(ranked, telling, schema.target, (low, high), interval)
+    sentence += _cost_sentence(outcomes, ranked, telling, question) if "cost" in ranked else ""
     # Beside levels that settle it, the value of each alternative.
     taken = [setting] if changes else [outcome.columns for outcome in outcomes]
     cells = {name: [value for of_some in taken for value in np.atleast_1d(of_some[name])] for name in setting}
@@ -219,7 +228,8 @@ def compare(
     notes += _notes(outcomes, ranked, groups)
     notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
     notes += [f"{group} is not compared: {error.message}" for group, error in refused.items()]
-    return Ranking(dict(at), names, ranked, sentence, low > 0.0, schema.target, tuple(notes), schema.of_steps)
+    certain = low > 0.0 and BLIND not in [*ranked["verdict"][:2]]
+    return Ranking(dict(at), names, ranked, sentence, certain, schema.target, tuple(notes), schema.of_steps)
 
 
 class _Question(Struct, frozen=True):
@@ -404,6 +414,12 @@ def _joined(numbers: Sequence[Array | None]) -> Array | None:
     return np.concatenate(present) if len(present) == len(numbers) else None
 
 
+def of_variants(result: FitResult) -> bool:
+    """Tell whether the headers of a table name what could be compared, and no column of the model does."""
+    has_levels = bool(result.schema.group) or any(len(factor.levels) > 1 for factor in result.schema.factors)
+    return not has_levels and result.panel.legend is not None and bool(variants_in(result.panel.legend.columns))
+
+
 def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tuple[str, ...]) -> str | None:
     """Return the factor whose levels are compared; None for groups alone."""
     with_levels = [f.name for f in result.schema.factors if not f.numeric and len(f.levels) > 1]
@@ -413,10 +429,7 @@ def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tu
     if over is None and len(free) != 1:
         what = "several factors have levels" if free else "no factor of the model has levels to compare"
         hint = f"--over {free[0]}, and --at with a value of the others" if free else "fit with --group or --categorical"
-        legend = result.panel.legend
-        variants = variants_in(() if legend is None else legend.columns) if not free else {}
-        if variants:
-            hint = f"--group {VARIANT} compares {listed([*next(iter(variants.values()))])}"
+        hint = f"fit with --group {VARIANT}" if of_variants(result) else hint
         raise GenperfError(what, hint=hint)
     if over in at:
         raise GenperfError(f"'{over}' is compared over and given a value", hint=f"leave --at {over} out")
@@ -431,7 +444,7 @@ def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tu
 
 
 def _sentence(
-    ranked: pd.DataFrame, names: tuple[str, ...], quantity: Target, ends: tuple[float, float], interval: float
+    ranked: pd.DataFrame, names: Sequence[str], quantity: Target, ends: tuple[float, float], interval: float
 ) -> str:
     """Return the answer in words, `jax is faster: …`; the ends are of ln of the second alternative over the first."""
     winner, second = (_called(ranked[[*names]].iloc[row].tolist()) for row in (0, 1))
@@ -441,7 +454,8 @@ def _sentence(
     low, high = (100.0 * np.expm1(end) for end in ends)
     better = "faster" if quantity.is_time else "better"
     best = float(ranked["best"][0])
-    if ends[0] > 0.0:
+    is_blind = BLIND in [*ranked["verdict"][:2]]
+    if ends[0] > 0.0 and not is_blind:
         judged = f"{winner} is {better}"
     elif best >= LEAST_LIKELY:
         judged = f"{winner} is likely {better}, not certain"
@@ -452,19 +466,18 @@ def _sentence(
     text = (
         f"{judged}: {behind} ({100 * interval:g} %: {low:.0f} to {high:.0f} %). "
         f"{winner} is the best of {len(ranked)} with a probability of {100 * best:.0f} %."
-    )
+    ) + (f" {TRUST[BLIND].capitalize()} ({BLIND})." if is_blind else "")
     # Levels stay as they are spelled.
     return text.replace(UNCHANGED, UNCHANGED.capitalize()) if winner == UNCHANGED else text
 
 
 def _called(values: Sequence[object]) -> str:
     """Return what a sentence calls the alternative of some names: `jax, 64`, or `the given configuration`."""
-    text = ", ".join(map(str, values))
-    return UNCHANGED if text == NOTHING else text
+    return ", ".join(str(value) for value in values if value != NOTHING) or UNCHANGED
 
 
 def _cost_sentence(
-    outcomes: Sequence[_Outcome], ranked: pd.DataFrame, names: tuple[str, ...], question: _Question
+    outcomes: Sequence[_Outcome], ranked: pd.DataFrame, names: Sequence[str], question: _Question
 ) -> str:
     """Return which alternative does the work for the least cost, and the price."""
     result, price = outcomes[0].result, outcomes[0].price

@@ -26,6 +26,7 @@ def test_another_group_is_a_change_that_its_own_model_answers(shell: Shell) -> N
     for at in (["--at", "framework=torch"], []):
         told = ranking(shell, *at, "--at", "gpus=8", "--or", "framework=mxnet")
         (first, second) = told["ranking"]
+        assert str(told["sentence"]).startswith(f"{first['framework']} is faster: mxnet takes")  # type: ignore[index]
         assert second["framework"] == "mxnet"
         assert all(row["time"] == pytest.approx(every[row["framework"]]) for row in (first, second))
     status, _, err = shell("compare", "model.json", "--at", "gpus=8", "--or", "framework=paddle")
