@@ -28,9 +28,10 @@ _COUNTS_DEVICES = frozenset(("workers", "devices_per_node", *WAYS))
 def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> Legend:
     """Return a legend with the column of money per hour, and the price of the runs of each group where they agree.
 
-    A price that is the same in each run is that of one node, where nodes are counted and its header names no devices,
-    and else of one of the scale. One in proportion to the count is the price of all. That of a device means nothing
-    where only nodes are counted. `units` are those that stood in the cells.
+    A price that is the same in each run of a group is that of one node, where nodes are counted and its header names no
+    devices, and else of one of the scale. One in proportion to the count is the price of all. One count tells neither,
+    and is read as the other groups are. That of a device means nothing where only nodes are counted. `units` are those
+    that stood in the cells.
     """
     hourly = [c for c in reading.with_role("ratio") if MONEY in c.reasons and c.kind == "rate"]
     is_counted = meant_by(reading.scale or "") in LEVELS or reading.scale == reading.mapping.get("workers")
@@ -44,14 +45,14 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> L
     per_equal, per_total = (None if of_a_device else nodes), (reading.scale if nodes == reading.scale else None)
     sign = _CURRENCY.search(f"{column.name} {units.get(column.name, '')}")
     prices, groups = list[RunPrice](), [*_groups(reading, len(counts))]
-    for levels, rows in groups:
-        equal, total = _price_of_one(column.values[rows]), _price_of_one(column.values[rows] / counts[rows])
-        of_one, per = (total, per_total) if equal is None else (equal, per_equal)
-        # One count does not tell the price of one from that of all.
-        if of_one is not None and len(np.unique(counts[rows])) > 1:
+    telling = [rows for _, rows in groups if len(np.unique(counts[rows])) > 1]
+    of_all = all(_price_of_one(column.values[rows]) is None for rows in telling)
+    for levels, rows in groups if telling else ():
+        of_one = _price_of_one(column.values[rows] / (counts[rows] if of_all else 1.0))
+        if of_one is not None:
             currency = "" if sign is None else sign[2].upper() if len(sign[2]) > 2 else sign[2]
             text = f"{of_one * (1e3 if sign and sign[1] else 1.0):.6g}{currency}/{column.header.unit}"
-            prices.append(RunPrice(text, per, levels))
+            prices.append(RunPrice(text, per_total if of_all else per_equal, levels))
     if len(prices) == len(groups) and len({(price.text, price.per) for price in prices}) == 1:
         prices = [replace(prices[0], levels={})]
     return replace(legend, price_column=column.name if prices else "", prices=tuple(prices))

@@ -295,6 +295,7 @@ def _measures(model: PageModel, group: Mapping[str, str], question: Question) ->
         "duration": written("total"),
         "beside": {name: written(name, ONE) for name in REPORTED_BESIDE},
         "paid": written("machines", ONE),
+        "price": question.price and question.price.per_second * 3600.0,
         "paidName": paid_name,
         "paidUnit": price_text("1/h", paid_name).removeprefix("1"),
     }
@@ -410,7 +411,8 @@ def page(
         what = replace(what, results={tuple(group.values()): result for group, result in groups_meant})
     view = view.priced(models_of(what, {})[0])
     result, groups = what.first, _groups(what, view, workers, question_group)
-    data = {**_question_of_page(result, view), "groups": groups, "groupColumns": list(what.group)}
+    first_group = dict(zip(what.group, next(iter(what.results)), strict=True))
+    data = {**_question_of_page(result, view, first_group), "groups": groups, "groupColumns": list(what.group)}
     data["validation"] = _validation_of_page(validation)
     try:
         text, formulas = with_formulas(data)
@@ -449,9 +451,10 @@ def page(
     )
 
 
-def _question_of_page(result: FitResult, view: View) -> dict[str, Any]:
+def _question_of_page(result: FitResult, view: View, group: Mapping[str, str]) -> dict[str, Any]:
     """Return what a page is asked: the quantity, the price, the work in all, the capacity, and how it judges."""
     paid, plan = view.question.price, view.question.plan
+    shown_price = paid or view.about(result, group).price
     # Tokens without a limit are the work in all where the throughput counts them.
     tokens = view.question.training.tokens if _rate_unit(result) == "tokens/s" else None
     work = tokens if plan is None or plan.of_tokens else plan.samples
@@ -461,7 +464,7 @@ def _question_of_page(result: FitResult, view: View) -> dict[str, Any]:
         "beside": [HIDDEN, FORM],
         "quantity": quantity_of(result),
         "job": {"price": paid and paid.per_second * 3600.0, "size": work},
-        "currency": "" if paid is None else paid.currency,
+        "currency": "" if shown_price is None else shown_price.currency,
         "capacity": capacity_of(result, view.capacity),
         "likelyToFit": LIKELY_TO_FIT,
     }

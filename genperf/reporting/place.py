@@ -143,7 +143,7 @@ class View(Struct, frozen=True, dict=True):
     #: Made of the table's name where omitted.
     title: str | None = None
     #: The price of one worker, or of what `per` counts (a column, or a formula over the factors): `2/h`; where omitted
-    #: that which the table has for all runs. The page then begins with it, and shows costs.
+    #: that which the table has for all runs, or for those of each group. The page begins with it, and shows costs.
     price: str | None = None
     per: str | None = None
     #: The work in all, in the unit of the throughput or of the batch: `300B`; done within `5d`, for so much money at
@@ -171,9 +171,8 @@ class View(Struct, frozen=True, dict=True):
         return self if paid is None else replace(self, price=paid.text, per=self.per or paid.per)
 
     def about(self, result: FitResult, group: Mapping[str, str]) -> Question:
-        """Return the question about the model of a group, at the price of the page and with the hints of its fit."""
-        question = replace(self.question, hints=hints_of(result)).about(result, group)
-        return replace(question, price=self.question.price)
+        """Return the question about the model of a group, at the price of the page or of the group's runs."""
+        return replace(self.question, hints=hints_of(result)).about(result, group)
 
 
 class Place(Struct, frozen=True, eq=False, dict=True):

@@ -461,8 +461,19 @@ def test_a_column_of_money_per_hour_is_the_price_at_every_door(
     predicted = reply(shell, "predict", "m.json", "--at", machine, "--show", "cost")["predictions"]
     costs += [1e6 * row["cost"] / times for row, times in zip(predicted, (1, 2), strict=True)]
     assert [*costs, optimum["best"][0]["cost"]] == pytest.approx([costs[0]] * 8, rel=1e-6)
-    done(shell, "report", "m.json", "--only", "b", "-o", "page.html")
-    assert "A million images cost" in Path("page.html").read_text()
+    done(shell, "report", "m.json", "-o", "page.html")
+    page = Path("page.html").read_text()
+    assert page.count("A million images cost") >= 2
+    assert {f'"price":{float(price)}' in page for price in (paid[0], 2 * paid[0])} == {True}
+
+
+def test_a_group_at_one_count_is_paid_as_the_others_are(shell: Shell) -> None:
+    rows = [*((n, "a", 100 * n, 2) for n in (1, 2, 4, 8)), (4, "b", 900, 3)]
+    Path("paid.csv").write_text(csv_of("gpus,cluster,images_per_s,cost_per_hour", rows))
+    told = reply(shell, "compare", "paid.csv", "--at", "gpus=64")
+    assert [row["cost"] * row["throughput"] for row in told["ranking"]] == pytest.approx([64e6 / 1200, 64e6 / 1800])
+    assert not told["certain"]
+    assert "Do not rely on it (extrapolating-blind)" in told["sentence"]
 
 
 def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(

@@ -5,6 +5,9 @@ const follows = (name, s, x, v, price = 0, samples = 1) => (s.measures[name] ===
 const costed = () => (JOB.size ? `a job of ${people(JOB.size)} ${units()}` : `a million ${units()}`);
 const units = () => QUANTITY.rate.replace("/s", "");
 
+// The price of the page, or else that of the runs of a group.
+const priceOf = (s) => JOB.price ?? s.measures.price;
+
 // Days, hours or minutes, by what the job takes at the first answer: one unit in all figures and tables.
 function timeUnit() {
   const first = PAGE.groups.find((g) => !g.failed && g.sheet.measures.duration !== null).sheet;
@@ -20,8 +23,8 @@ const MEASURES = {
   tokens: { label: "tokens", unit: () => "tokens/s", falls: true, known: (s) => s.measures.tokens !== null,
     of: (v, x, s) => follows("tokens", s, x, v) },
   cost: { label: "cost", unit: () => PAGE.currency, heading: () => `cost of ${costed()}${PAGE.currency && ` (${PAGE.currency})`}`,
-    known: (s) => JOB.price > 0 && s.measures.cost !== null,
-    of: (v, x, s) => follows("cost", s, x, v, JOB.price / 3600, JOB.size || 1e6) },
+    known: (s) => priceOf(s) > 0 && s.measures.cost !== null,
+    of: (v, x, s) => follows("cost", s, x, v, priceOf(s) / 3600, JOB.size || 1e6) },
   duration: { label: "duration", unit: () => timeUnit()[0], heading: () => `${timeUnit()[0]} for ${costed()}`,
     known: (s) => JOB.size > 0 && s.measures.duration !== null,
     of: (v, x, s) => follows("duration", s, x, v, 0, JOB.size) / timeUnit()[1] },
@@ -102,7 +105,7 @@ function jobText(row, x) {
   const [size, unit] = hours[0] >= 48 ? [1 / 24, " days"] : hours[0] >= 2 ? [1, " hours"] : [60, " minutes"];
   const ends = (factor) => `${people(hours[0] * factor)} (${plain(100 * PAGE.interval)} %: ${people(hours[1] * factor)} to ${people(hours[2] * factor)})`;
   const used = follows("paid", sheet, x, row.value), money = PAGE.currency && ` ${PAGE.currency}`;
-  const cost = used !== null && JOB.price ? `, for ${ends(JOB.price * used)}${money} at ${people(JOB.price)}${money}${sheet.measures.paidUnit}` : "";
+  const cost = used !== null && priceOf(sheet) ? `, for ${ends(priceOf(sheet) * used)}${money} at ${people(priceOf(sheet))}${money}${sheet.measures.paidUnit}` : "";
   return `${people(JOB.size)} ${units()} take ${ends(size)}${unit}${used === null ? "" : `, ${people(hours[0] * used)} hours of ${sheet.measures.paidName}`}${cost}.`;
 }
 
