@@ -103,7 +103,7 @@ def why(
     runs : Table or FitResult
         Steps at two counts or more; batches, repeats, phases and hints tell more.
     at : mapping, optional
-        Levels of the runs; those with most configurations where left open.
+        Levels of the runs; those with most configurations where left open. Counts and batches choose none.
     sound : mapping, Table or FitResult, optional
         Runs of the same program that are not slow: other levels in the table, or a table of their own. Without them a
         slow computation is not distinguished from a large one.
@@ -224,19 +224,23 @@ def _scaled(panel: Panel) -> list[str]:
 
 
 def _configurations_at(panel: Panel, at: dict[str, Any]) -> list[int]:
-    """Return the places of configurations at given levels, `MOST_RUNS` at most, of one combination of the open ones."""
+    """Return the places of configurations at given levels, `MOST_RUNS` at most, of one combination of the open ones.
+
+    Given counts and batches choose none: what differs along them is what tells one cause from another.
+    """
     names = [f.name for f in panel.factors]
+    scaled = {*_scaled(panel), panel.along().name}
     requested: dict[str, Any] = {}
     for name, value in at.items():
         column = column_named(panel.column(name), dict.fromkeys(names))
         if column is None:
             raise GenperfError(f"no factor is called '{name}'", hint=suggest(name, names))
-        requested[column] = value
+        if column not in scaled:
+            requested[column] = value
     rows = panel.runs
     matching = [j for j, row in enumerate(rows) if all(_same(row[n], value) for n, value in requested.items())]
     if not matching:
         raise GenperfError(f"no run has {join_values(requested)}", hint="measured values of the factors")
-    scaled = {*_scaled(panel), panel.along().name}
     unscaled = [f.name for f in panel.factors if f.distinct > 1 and f.name not in scaled]
     levels = {j: tuple(rows[j][name] for name in unscaled) for j in matching}
     most_frequent = Counter(levels.values()).most_common(1)[0][0]

@@ -132,7 +132,8 @@ def explain(
         return
     fitted = model_or_table(model, roles, *at, *versus)
     fitted, values = values_at(at, "--at", fitted)
-    key, chosen = one_group(fitted, group, model, values)
+    _, compared = configuration(versus, "--versus", fitted)
+    key, chosen = one_group(fitted, group, model, values, unlike=compared)
     if to is not None:
         write_whole(out.output or "-", export(chosen, to).rstrip("\n") + "\n")
         return
@@ -140,7 +141,6 @@ def explain(
         write_whole(out.output or "-", constants_table(chosen, constants, interval) + "\n")
         return
     at_values = {name: cells for name, cells in values.items() if name not in fitted.group} or None
-    _, compared = configuration(versus, "--versus", fitted)
     of_groups = any(name in chosen.schema.group for name in compared)
     upto = number(up_to, "--up-to") if up_to is not None else None
     _, domain = values_at(within, "--within", fitted)
@@ -214,6 +214,8 @@ def _other_group(
 ) -> tuple[tuple[str, ...], FitResult]:
     """Return the key and the model of the group that differs from one in some values."""
     other_key = tuple(other.get(name, value) for name, value in zip(fitted.group, key, strict=True))
+    if other_key == key:
+        raise GenperfError(f"{', '.join(key)} is compared with itself", hint="--at or --versus with another level")
     return other_key, fitted[other_key]  # type: ignore[index]
 
 

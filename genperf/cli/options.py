@@ -231,11 +231,17 @@ def refuse_roles(model: str) -> None:
 
 
 def one_group(
-    fitted: Fitted, group: str | None, model: str, at: Mapping[str, Any] | None = None, option: str = "--group"
+    fitted: Fitted,
+    group: str | None,
+    model: str,
+    at: Mapping[str, Any] | None = None,
+    option: str = "--group",
+    unlike: Mapping[str, str] | None = None,
 ) -> tuple[tuple[str, ...], FitResult]:
     """Return a model with its key: of the group that is given by its values, with commas between, or the only one.
 
-    Of several, where none is given, it is the one that `ask` takes of those that a configuration `at` leaves.
+    Of several, where none is given, it is the one that `ask` takes of those that a configuration `at` leaves, and that
+    have other levels than what they are compared with.
     """
     if not fitted.group:
         if group is not None:
@@ -245,7 +251,9 @@ def one_group(
         from genperf.search.problem import models_of, most_measured_group
 
         groups, _ = models_of(fitted, at)
-        chosen, result = most_measured_group(groups)
+        levels = {name: level for name, level in (unlike or {}).items() if name in fitted.group}
+        others = [pair for pair in groups if levels and not levels.items() <= pair[0].items()]
+        chosen, result = most_measured_group(others or groups)
         if len(groups) > 1:
             text = f"of {join_values(chosen)}, the most measured of {len(groups)} groups; --group names another"
             tell(text, err=True)

@@ -99,6 +99,7 @@ def test_of_many_runs_some_are_read_at_every_count() -> None:
     runs = pd.DataFrame(cells, columns=["nodes", "batch", "step_s"])
     found = gp.why(gp.read_table(runs, time="step_s", extrinsic="nodes", intrinsic="batch"))
     assert found.runs == 40
+    assert gp.why(gp.read_table(runs, time="step_s", extrinsic="nodes", intrinsic="batch"), {"nodes": 16}) == found
     assert found.causes[0].cause == "exchange not overlapped"
 
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell, csv_of, done, reply, shell_of
+from helpers import Shell, csv_of, done, refusal, reply, shell_of
 
 from genperf.cli.main import run
 
@@ -83,6 +83,9 @@ def test_one_group_against_another(shell: Shell) -> None:
     found = reply(shell, "explain", "two.json", "--group", "small", *at, "--versus", "net=large")["comparison"]
     assert (found["a"]["name"], found["b"]["name"]) == ("small", "large")
     assert found["change"] == pytest.approx(3.2, rel=0.02)
+    for level, other in (("large", "small"), ("small", "large")):
+        assert reply(shell, "explain", "two.json", *at, "--versus", f"net={level}")["comparison"]["a"]["name"] == other
+    assert "compared with itself" in refusal(shell, "explain", "two.json", "--group", "small", "--versus", "net=small")
 
 
 def test_suggest_among_candidates(shell: Shell, models: Path) -> None:
