@@ -1,7 +1,7 @@
 """Learners to compare with: the logarithm of the target on the logarithms of the factors, none of them tuned.
 
 A learner takes the training part (a row per configuration), the configurations to predict, the nominal coverage, a
-seed and the mapping of names, which `last-point` alone uses. scikit-learn and statsmodels are imported when used.
+seed and the mapping of names, which `last-point` alone uses. scikit-learn is imported when used.
 """
 
 from __future__ import annotations
@@ -137,32 +137,44 @@ def _regression(logarithms: Callable[[_Rows], Sequence[Array]], plain: bool = Fa
 @functools.partial(_regression, plain=True)
 def linear(rows: _Rows) -> Sequence[Array]:
     """Return ln T and both ends of its interval by weighted linear regression: ln T = c + Σ p_j·ln x_j + Σ d_level."""
-    from statsmodels.regression.linear_model import WLS
+    from scipy.special import stdtrit
 
     count, coefficients = rows.x.shape
     if count < coefficients:
         what = f"linear regression has {coefficients} coefficients, and there are {count} configurations"
         raise FitError(what, hint="fewer factors, or more measurements", where=rows.source)
-    with warnings.catch_warnings():
-        # Factors that follow from each other share their effect: no news to the reader of a baseline.
-        warnings.simplefilter("ignore")
-        model = WLS(rows.y, rows.x, weights=rows.weights).fit()
-    centre, half_width = rows.new @ model.params, np.full(len(rows.new), np.nan)
-    if model.df_resid > 0 and len(rows.new):
-        bounds = model.get_prediction(rows.new).conf_int(obs=True, alpha=1.0 - rows.interval)
-        half_width = (bounds[:, 1] - bounds[:, 0]) / 2.0
+    # By the least norm: factors that follow from each other share their effect.
+    scaled = np.sqrt(rows.weights)[:, None] * rows.x
+    inverse, free = np.linalg.pinv(scaled), count - np.linalg.matrix_rank(scaled)
+    solved = inverse @ (np.sqrt(rows.weights) * rows.y)
+    centre, half_width = rows.new @ solved, np.full(len(rows.new), np.nan)
+    if free > 0:
+        variance = np.sum(rows.weights * (rows.y - rows.x @ solved) ** 2) / free
+        of_mean = np.sum((rows.new @ inverse) ** 2, axis=1)
+        half_width = stdtrit(free, (1.0 + rows.interval) / 2.0) * np.sqrt(variance * (1.0 + of_mean))
     return centre, centre - half_width, centre + half_width
 
 
 @_regression
 def random_forest(rows: _Rows) -> Sequence[Array]:
-    """Predict by a random forest of 300 trees; the interval is the spread of the trees."""
-    from sklearn.ensemble import RandomForestRegressor
+    """Predict by a random forest of 300 trees, scikit-learn's without its checks; interval by spread of the trees."""
+    import sklearn
+    from sklearn.tree import DecisionTreeRegressor
 
-    model = RandomForestRegressor(n_estimators=FOREST_TREES, random_state=rows.seed)
-    model.fit(rows.x, rows.y, sample_weight=rows.weights)
-    trees = np.stack([tree.predict(rows.new) for tree in model.estimators_])
-    return [trees.mean(axis=0), *np.quantile(trees, [(1.0 - rows.interval) / 2.0, (1.0 + rows.interval) / 2.0], axis=0)]
+    (x, new), y = (np.ascontiguousarray(part, np.float32) for part in (rows.x, rows.new)), rows.y[:, None]
+    tree, count, grown, trees = DecisionTreeRegressor(), len(y), dict[tuple[bytes, int], Array](), list[Array]()
+    with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
+        for seed in np.random.RandomState(rows.seed).randint(np.iinfo(np.int32).max, size=FOREST_TREES).tolist():
+            drawn = np.random.RandomState(seed).choice(count, count, p=rows.weights / rows.weights.sum())
+            often = np.bincount(drawn, minlength=count)
+            # Rows settle a tree of one feature; of several its seed decides between equal splits.
+            key = often.tobytes(), seed if x.shape[1] > 1 else 0
+            if key not in grown:
+                tree.random_state = seed
+                grown[key] = tree.fit(x, y, often, check_input=False).tree_.predict(new)[:, 0]
+            trees.append(grown[key])
+    ends = np.quantile(trees, [(1.0 - rows.interval) / 2.0, (1.0 + rows.interval) / 2.0], axis=0)
+    return [np.mean(trees, axis=0), *ends]
 
 
 @_regression
