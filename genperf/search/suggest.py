@@ -313,10 +313,12 @@ def suggest(
             columns=[*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"]
         )
     else:
-        candidate_query = _candidates(result, query, candidates)
-        ranking = _ranking_of(result, candidate_query, query, width, cost, work, band, rated_step)
-        ranked = ranking.of(ranking.start, ranking.contained)
-        chosen = ranking.batch(ranked, k, within)
+        # Where no run below the target narrows it, the target itself does.
+        for could_be in [_candidates(result, query, candidates), *([query] if candidates is None else [])]:
+            ranking = _ranking_of(result, could_be, query, width, cost, work, band, rated_step)
+            ranked = ranking.of(ranking.start, ranking.contained)
+            if len(chosen := ranking.batch(ranked, k, within)):
+                break
     beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
     after = width if chosen.empty else float(chosen["width"].iloc[-1])
     places = places_of(values, named_values, chosen)

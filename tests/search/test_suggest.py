@@ -197,6 +197,13 @@ def test_a_run_is_proposed_wherever_the_verdict_is_blind() -> None:
     assert advice.chosen["gpus"].tolist() == [24.0]
 
 
+def test_where_no_smaller_run_tells_of_the_target_it_is_proposed_itself() -> None:
+    """Of counts below it only one inside the node was not measured, and two nodes and more cost what it does not."""
+    runs = pd.DataFrame({"gpus": [1, 4, 8, 16, 32], "nodes": [1, 1, 2, 4, 8], "s": [0.1, 0.11, 0.3, 0.37, 0.41]})
+    result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes"))
+    assert suggest(result, {"gpus": 64}).chosen["gpus"].tolist() == [64.0]
+
+
 # --- advice for a model of memory: formulas read it by its name, and what needs a time is refused in words -----------
 
 
