@@ -407,7 +407,7 @@ def steps_of_plan(panel: Panel, plan: Plan, work: StepWork) -> Node:
         raise GenperfError("a deadline and a budget are those of the work in all", hint=hint)
     if work.total is None:
         raise GenperfError("a plan needs the work of a step", hint=panel.work_option)
-    work.check_sized()
+    work.check_sized(None if plan.of_tokens else plan.samples)
     of_a_step = quantities_of(panel, {"work": work.total, "value": 1.0})
     if plan.of_tokens and not of_a_step.has("tokens_per_s"):
         what = f"the runs count {work.unit}, and a deadline or a budget of tokens needs how many {work.unit} they are"

@@ -111,11 +111,11 @@ def optimize(
     read = [with_amounts(text) for text in (*where, minimize, maximize, steps, work, per, price) if text]
     chosen = loaded if group is None else one_group(loaded, group, model)[1]
     if not over and devices is None:
-        over = usual_grid(chosen.first)
+        over = usual_grid(chosen.results.values())
         if not over:
             what = "give the factors to vary (--over), or the devices to split a transformer over (--devices)"
             raise click.UsageError(what)
-        out.note(f"not given, and varied: {over[0]}; --over varies other factors, or other counts")
+        out.note(f"not given, and varied: {', '.join(over)}; --over varies other factors, or other counts")
     fitted, texts = configuration(over, "--over", chosen, lambda result, values: in_formulas(result, values, read))
     limits, varied = capacities(capacity, fitted), dict[str, Any](texts)
     conditions = [with_amounts(text) for text in where]

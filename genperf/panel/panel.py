@@ -282,6 +282,10 @@ class WorkFormula(NamedTuple):
     divides: str = "1"
 
 
+#: Epochs or jobs that a plan has at most: a larger number is that of samples.
+MOST_WHOLE = 1e5
+
+
 class StepWork(Struct, frozen=True):
     """The work of a step: what a throughput is the work per second of."""
 
@@ -307,11 +311,14 @@ class StepWork(Struct, frozen=True):
         """Return the samples of a step at some configurations; one where all share one amount of work."""
         return None if self.total is None else values_of(self.total, columns)
 
-    def check_sized(self) -> None:
-        """Raise `ModelError` where the size of a job would be in a unit that nothing names."""
+    def check_sized(self, size: float | None = None) -> None:
+        """Raise `ModelError` where the size of a job would be in a unit that nothing names, or is that of samples."""
         if self.unit == UNNAMED:
             hint = "--let images_per_s=COLUMN --throughput images_per_s, with what it counts"
             raise ModelError("the size of a job needs what the throughput counts: its column names no unit", hint=hint)
+        if self.whole and size is not None and size > MOST_WHOLE:
+            what = f"the runs time one {self.unit}, and nothing shows how many samples it has"
+            raise ModelError(what, hint=f"--samples 90, of {self.unit}s; or --work 1281167, the samples of one")
 
     @property
     def assumption(self) -> str:

@@ -234,8 +234,9 @@ def _comparisons(text: str, space: Space, readable: Sequence[str]) -> list[Formu
 
 def _quantities(panel: Panel, space: Space, step: StepWork, job: Job, per_unit: bool) -> Quantities:
     """Return what follows from a prediction and the job; if `per_unit`, of one unit of work where it has no size."""
-    work = step.proportional
-    formulas: dict[str, Node | float | None] = {"work": work, "steps": ONE, "price": ONE}
+    formulas: dict[str, Node | float | None] = {"work": step.proportional, "steps": ONE, "price": ONE}
+    # As many epochs, or jobs, as are given.
+    work = step.total if step.whole and job.samples is not None else step.proportional
     if job.steps is not None:
         formulas["steps"] = _count("--steps", job.steps, space)
     elif job.sized or per_unit:
@@ -245,10 +246,10 @@ def _quantities(panel: Panel, space: Space, step: StepWork, job: Job, per_unit: 
                 missing = "nothing shows how many devices a node has"
             raise ModelError(
                 f"the work of a step is not known: {missing}",
-                hint=f"{panel.work_option}; or --steps FORMULA in place of --samples, of epochs --steps 90",
+                hint=f"{panel.work_option}; or --steps FORMULA in place of --samples",
             )
         if job.sized:
-            step.check_sized()
+            step.check_sized(job.samples)
         formulas["steps"] = call("divide", 1.0 if job.samples is None else job.samples, work)
         if job.tokens is not None:
             # The tokens of a step are those of a second times its seconds.

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, NoReturn
@@ -47,12 +47,21 @@ _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"^({_NUMBER})\s*:\s*({_NUMBER})(?:\s*:\s*(\*?)\s*({_NUMBER}))?$")
 
 
-def usual_grid(result: FitResult) -> tuple[str, ...]:
-    """Return the grid where none is given, as text: the workers, doubled; nothing of a transformer, which is split."""
-    axis = result.panel.axis.factor
-    if axis is None or axis.lower <= 0.0 or result.panel.machine.splits:
+def usual_grid(results: Iterable[FitResult]) -> tuple[str, ...]:
+    """Return the grid where none is given, as texts: the workers, doubled, and all levels.
+
+    Of a transformer, which is split, it is empty.
+    """
+    panels = [result.panel for result in results]
+    # A group of one count has no axis.
+    axes = [panel.axis.factor for panel in panels if panel.axis.factor is not None]
+    alike = [axis for axis in axes if axis.name == axes[0].name]
+    if not alike or min(axis.lower for axis in alike) <= 0.0 or any(panel.machine.splits for panel in panels):
         return ()
-    return (f"{axis.name}={axis.lower:g}:{LARGEST_COUNT * axis.upper:g}:*2",)
+    least, most = min(axis.lower for axis in alike), max(axis.upper for axis in alike)
+    levels = {f.name: f.levels for panel in panels for f in panel.factors if len(f.levels) > 1}
+    texts = [f"{name}={','.join(of_factor)}" for name, of_factor in levels.items() if "," not in "".join(of_factor)]
+    return f"{alike[0].name}={least:g}:{LARGEST_COUNT * most:g}:*2", *texts
 
 
 def read_grid(over: Mapping[str, Any]) -> dict[str, AnyArray]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell, done, reply
+from helpers import Shell, csv_of, done, refusal, reply
 
 RUNS = "workers,batch,seconds\n" + "".join(
     f"{n},{b},{1 + 0.02 * b + 8 / n + 0.05 * n}\n" for n in (1, 2, 4, 8, 16) for b in (16, 32)
@@ -51,6 +51,20 @@ def test_the_work_in_all_makes_days_and_money(shell: Shell) -> None:
     assert "25,900" in out
     status, _, err = shell("optimize", "m.json", *OVER, "--steps", "9", "--samples", "9")
     assert (status, "either --steps or --samples" in err) == (2, True)
+
+
+def test_levels_are_varied_where_nothing_is_given_and_epochs_are_counted(shell: Shell) -> None:
+    rows = [
+        (n, net, 8, 60 * k / n + 2) for n in (1, 2, 4, 8) for net, k in (("a", 1), ("b", 2)) if (n, net) != (4, "a")
+    ]
+    Path("epochs.csv").write_text(csv_of("gpus,net,batch_per_gpu,epoch_time_min", rows))
+    job = ("optimize", "epochs.csv", "--categorical", "net", "--samples")
+    found = reply(shell, *job, "90")
+    assert {row["net"] for row in found["best"]} == {"a", "b"}
+    assert found["best"][0]["total"] == pytest.approx(90 * found["best"][0]["time"])
+    assert "--samples 90, of epochs; or --work 1281167" in refusal(shell, *job, "100M")
+    sized = reply(shell, *job, "115305030", "--work", "1281167")["best"]
+    assert sized[0]["total"] == pytest.approx(found["best"][0]["total"])
 
 
 # --- the next run that `suggest` and `ask` propose: one that a cluster can make, and one wherever the verdict is blind
