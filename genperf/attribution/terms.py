@@ -23,7 +23,7 @@ from genperf.prediction.bands import MixtureForecast, quantiles
 from genperf.prediction.member import by_label, central_of_each
 from genperf.result import FitResult
 from genperf.vocabulary.names import noun_of
-from genperf.words.limit import SAME, SAME_BESIDE, SAME_WITH_COMPUTATION, sum_of_terms
+from genperf.words.limit import SAME, SAME_BESIDE, SAME_WITH_COMPUTATION, SAME_WITH_EXCHANGE, sum_of_terms
 from genperf.words.numbers import term_column
 
 #: Share of the ensemble below which a member takes no part in crossovers: the tail of a 90 % interval, no end of which
@@ -299,8 +299,9 @@ def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tup
     labels = {head: " + ".join(group) for head, group in groups.items()}
     for head, group in groups.items():
         if len(group) > 1 and any(_proportional(shapes[head], constant) for constant in constants):
-            labels[head] = SAME_WITH_COMPUTATION if "computation" in group else SAME
-    if SAME_WITH_COMPUTATION in labels.values():
+            with_computation = SAME_WITH_COMPUTATION if {*group} <= {"computation", "constant"} else SAME_WITH_EXCHANGE
+            labels[head] = with_computation if "computation" in group else SAME
+    if not {SAME_WITH_COMPUTATION, SAME_WITH_EXCHANGE}.isdisjoint(labels.values()):
         labels = {head: SAME_BESIDE if label == SAME else label for head, label in labels.items()}
     return {labels[head]: tuple(group) for head, group in groups.items()}
 

@@ -33,7 +33,7 @@ from genperf.table.cells import records
 from genperf.table.clean import label
 from genperf.table.shape import VARIANT, variants_in
 from genperf.vocabulary.names import canonical_of
-from genperf.words.growth import price_text
+from genperf.words.growth import price_text, prices_text
 from genperf.words.numbers import (
     heading,
     join_values,
@@ -497,8 +497,8 @@ def _cost_sentence(
     sentence += f" (the cheapest with a probability of {100 * cheapest['cheapest']:.0f} %)."
     if price is None:
         return sentence
-    is_of_all = {outcome.price for outcome in outcomes} == {price}
-    return f"{sentence} The price is {price_text(price.text, paid) if is_of_all else 'that of each in the table'}."
+    prices = [price_text(outcome.price.text, paid) for outcome in outcomes if outcome.price is not None]
+    return f"{sentence} The price is {prices_text(prices)}."
 
 
 #: The terms of a series that arise between nodes.

@@ -140,6 +140,12 @@ def test_a_limit_names_the_terms_of_one_share() -> None:
         assert f"is {text}, together" in limit_sentence(many, "4 workers")
 
 
+def test_what_stays_the_same_beyond_the_first_node_may_be_exchange() -> None:
+    runs = pd.DataFrame({"gpus": [16, 32, 64, 128], "nodes": [2, 4, 8, 16], "step_s": [0.268, 0.332, 0.395, 0.418]})
+    (answer,) = gp.ask(runs, gpus=128).answers
+    assert "is computation, fixed costs and exchange that no longer grows" in answer.sentences["limit"]
+
+
 def test_a_factor_may_be_called_like_a_column_of_the_table() -> None:
     found = explain(
         model(member({"work": "a*share"}, {"a": 0.5}), factors=(replace(WORKERS, name="share"),)), {"share": 2}
