@@ -243,6 +243,9 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
 def facts_at(result: FitResult, at: Mapping[str, Any], question: Question) -> Facts:
     """Return the facts about one configuration as it is named, see `ask`."""
     result, plan = answering(result, at), None
+    if question.price is None and result.panel.legend is not None and result.panel.legend.prices:
+        levels = {n: level for n, level in result.query(at).single(ONE).items() if isinstance(level, str)}
+        question = replace(question, price=paid_by_runs(result.panel.legend, levels, question.per))
     if question.plan is not None:
         named, kind = kept_by_plan(result.panel, at)
         plan = planned(result, result.query(at).single(ONE), question, named, kind)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
 from genperf.facts import CURRENCY_SIGN
-from genperf.panel.evidence import MONEY
+from genperf.panel.evidence import MONEY, TableColumn
 from genperf.panel.legend import Legend, RunPrice
 from genperf.panel.reading import Reading
 from genperf.vocabulary import any_of
@@ -28,6 +28,8 @@ _COUNTS_DEVICES = frozenset(("workers", "devices_per_node", *WAYS))
 def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> Legend:
     """Return a legend with the column of money per hour, and the price of the runs of each group where they agree.
 
+    Where they do not, it is that of each level of a factor by which they do.
+
     A price that is the same in each run of a group is that of one node, where nodes are counted and its header names no
     devices, and else of one of the scale. One in proportion to the count is the price of all. One count tells neither,
     and is read as the other groups are. That of a device means nothing where only nodes are counted. `units` are those
@@ -44,7 +46,25 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> L
     nodes = next((c.name for c in reading.with_role("setting") if c.canonical == "nodes"), None)
     per_equal, per_total = (None if of_a_device else nodes), (reading.scale if nodes == reading.scale else None)
     sign = _CURRENCY.search(f"{column.name} {units.get(column.name, '')}")
-    prices, groups = list[RunPrice](), [*_groups(reading, len(counts))]
+    by_names = [reading.roles.group, *((*reading.roles.group, name) for name in reading.roles.categorical)]
+    tried = [_prices(reading, column, counts, names, per_equal, per_total, sign) for names in by_names]
+    prices, whole = next((found for found in tried if found[1]), tried[0])
+    if whole and len({(price.text, price.per) for price in prices}) == 1:
+        prices = [replace(prices[0], levels={})]
+    return replace(legend, price_column=column.name if prices else "", prices=tuple(prices))
+
+
+def _prices(
+    reading: Reading,
+    column: TableColumn,
+    counts: Array,
+    names: tuple[str, ...],
+    per_equal: str | None,
+    per_total: str | None,
+    sign: re.Match[str] | None,
+) -> tuple[list[RunPrice], bool]:
+    """Return the prices of the runs of each combination of levels, and whether all have one."""
+    prices, groups = list[RunPrice](), [*_groups(reading, len(counts), names)]
     telling = [rows for _, rows in groups if len(np.unique(counts[rows])) > 1]
     of_all = all(_price_of_one(column.values[rows]) is None for rows in telling)
     for levels, rows in groups if telling else ():
@@ -53,14 +73,11 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> L
             currency = "" if sign is None else sign[2].upper() if len(sign[2]) > 2 else sign[2]
             text = f"{of_one * (1e3 if sign and sign[1] else 1.0):.6g}{currency}/{column.header.unit}"
             prices.append(RunPrice(text, per_total if of_all else per_equal, levels))
-    if len(prices) == len(groups) and len({(price.text, price.per) for price in prices}) == 1:
-        prices = [replace(prices[0], levels={})]
-    return replace(legend, price_column=column.name if prices else "", prices=tuple(prices))
+    return prices, len(prices) == len(groups)
 
 
-def _groups(reading: Reading, rows: int) -> Iterator[tuple[dict[str, str], Mask]]:
-    """Yield the levels of the group columns of each series with the mask of its rows; all rows without such columns."""
-    names = reading.roles.group
+def _groups(reading: Reading, rows: int, names: tuple[str, ...]) -> Iterator[tuple[dict[str, str], Mask]]:
+    """Yield the levels of some columns in each combination with the mask of its rows; all rows without columns."""
     texts = [reading.columns[name].texts.astype(str).tolist() for name in names]
     keys = list(zip(*texts, strict=True)) if names else [()] * rows
     for key in dict.fromkeys(keys):

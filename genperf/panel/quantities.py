@@ -215,6 +215,14 @@ def paid_for(panel: Panel, per: str | None, price: Paid | None = None) -> tuple[
     return column, node
 
 
+def prices_of_runs(legend: Legend | None, group: Mapping[str, str]) -> list[tuple[dict[str, str], Paid]]:
+    """Return the prices that a table has for the runs of a group, by the levels that differ within it."""
+    prices = () if legend is None else legend.prices
+    of_group = [price for price in prices if all(group.get(n, level) == level for n, level in price.levels.items())]
+    apart = [{n: level for n, level in price.levels.items() if n not in group} for price in of_group]
+    return [(levels, price_of(price.text, price.per)) for levels, price in zip(apart, of_group, strict=True)]
+
+
 def paid_by_runs(legend: Legend | None, group: Mapping[str, str], per: str | None = None) -> Paid | None:
     """Return the price, `per` something, that a table has for the runs of a group; None where no column has one."""
     prices = () if legend is None else legend.prices

@@ -258,8 +258,8 @@ class _Outcome(Struct, frozen=True, eq=False):
     step: StepWork
     #: Which alternatives may fail.
     notes: list[str]
-    #: That of the question, or what the runs cost.
-    price: Paid | None
+    #: That of the question, or what the runs of each alternative cost.
+    prices: tuple[Paid | None, ...]
 
     @property
     def samples(self) -> Array | None:
@@ -269,14 +269,16 @@ class _Outcome(Struct, frozen=True, eq=False):
     @property
     def cost(self) -> Array | None:
         """Return what the seconds of a step are multiplied by to be the cost of a million samples; None if unknown."""
-        panel, price, work = self.result.panel, self.price, self.step.proportional or self.step.total
+        panel, price, work = self.result.panel, self.prices[0], self.step.proportional or self.step.total
         if work is None or not self.result.schema.target.is_time or (price is None and panel.counted_node is None):
             return None
         # Where all steps do the same work, which nothing tells, it is the cost of one.
         steps = call("divide", 1.0 if work == ONE else 1e6, work)
         name = "machine_hours" if price is None else "cost"
-        values = quantities_of(panel, {"value": ONE, "steps": steps}, price).values([name], self.columns)[name]
-        return np.broadcast_to(values, len(self.table))
+        of_one = None if price is None else replace(price, per_second=1.0)
+        values = quantities_of(panel, {"value": ONE, "steps": steps}, of_one).values([name], self.columns)[name]
+        per_second = [1.0 if paid is None else paid.per_second for paid in self.prices]
+        return np.asarray(values * per_second)
 
 
 def _together(outcomes: Sequence[_Outcome], question: _Question) -> tuple[pd.DataFrame, Array]:
@@ -287,7 +289,7 @@ def _together(outcomes: Sequence[_Outcome], question: _Question) -> tuple[pd.Dat
     """
     quantity, ln_values = outcomes[0].result.schema.target, np.hstack([outcome.drawn for outcome in outcomes])
     table = pd.concat([outcome.table for outcome in outcomes], ignore_index=True)
-    priced = {outcome.price is not None for outcome in outcomes}
+    priced = {price is not None for outcome in outcomes for price in outcome.prices}
     if priced == {True} or (question.of_changes and priced == {False}):
         cost = _joined([outcome.cost for outcome in outcomes])
         if cost is not None:
@@ -379,11 +381,13 @@ def _outcome(
     texts = [fits_text(probability) for probability in predicted.pop("fits").tolist()]
     notes = [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
     ends = [predicted[end].to_numpy(float) for end in (target, "lower", "upper")]
-    price = question.price or paid_by_runs(panel.legend, group)
-    quantities = beside(panel, columns, ends, question.training, price)
+    levels = [name for name, cells in columns.items() if cells.dtype.kind in "OU"]
+    rows = [{**group, **{name: str(columns[name][row]) for name in levels}} for row in range(len(frame))]
+    prices = tuple(question.price or paid_by_runs(panel.legend, row) for row in rows)
+    quantities = beside(panel, columns, ends, question.training, prices[0] if len({*prices}) == 1 else None)
     table = pd.concat([names, predicted.assign(**quantities)], axis=1)
     drawn = curves_of(result, columns, exact=True).joint_draws(JOINT_DRAWS, seed) + ln_network_ratio
-    return _Outcome(result, columns, table, drawn, panel.work_of_step(question.work), notes, price)
+    return _Outcome(result, columns, table, drawn, panel.work_of_step(question.work), notes, prices)
 
 
 def _on_network(predicted: pd.DataFrame, name: str, is_other: Mask, ln_ratio: Array, interval: float) -> pd.DataFrame:
@@ -480,7 +484,7 @@ def _cost_sentence(
     outcomes: Sequence[_Outcome], ranked: pd.DataFrame, names: Sequence[str], question: _Question
 ) -> str:
     """Return which alternative does the work for the least cost, and the price."""
-    result, price = outcomes[0].result, outcomes[0].price
+    result, price = outcomes[0].result, outcomes[0].prices[0]
     paid = paid_for(result.panel, None, price)[0]
     unit = f"{singular(paid)}-hours" if price is None else price.currency
     work_paid = with_article(result.schema.panel.timed)
@@ -497,7 +501,8 @@ def _cost_sentence(
     sentence += f" (the cheapest with a probability of {100 * cheapest['cheapest']:.0f} %)."
     if price is None:
         return sentence
-    prices = [price_text(outcome.price.text, paid) for outcome in outcomes if outcome.price is not None]
+    paid_prices = [price for outcome in outcomes for price in outcome.prices if price is not None]
+    prices = [price_text(each.text, paid) for each in paid_prices]
     return f"{sentence} The price is {prices_text(prices)}."
 
 

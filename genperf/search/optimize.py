@@ -15,7 +15,7 @@ from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
 from genperf.formula import names_in, quote_name
 from genperf.panel.panel import Target
-from genperf.panel.quantities import REPORTED_BESIDE, paid_by_runs, paid_for
+from genperf.panel.quantities import REPORTED_BESIDE, paid_for, prices_of_runs
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import model_names
 from genperf.result import FitResult, GroupedResult, answering
@@ -429,8 +429,13 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     axes = read_grid({columns[name]: values for name, values in task.over.items()})
     result = answering(result, axes)
     schema, goal, minimize, job = result.schema, task.goal, task.minimize, task.job
-    if not job.priced and schema.target.is_time and (paid := paid_by_runs(result.panel.legend, group)) is not None:
-        job = replace(job, price=paid.per_second, price_text=paid.text, per=job.per or paid.per)
+    if not job.priced and schema.target.is_time and (paid := prices_of_runs(result.panel.legend, group)):
+        # The last level needs no condition.
+        price, texts = repr(paid[-1][1].per_second), [each.text for _, each in paid]
+        for levels, each in paid[-2::-1]:
+            same = " and ".join(f"{quote_name(name)} == '{level}'" for name, level in levels.items())
+            price = f"where({same}, {each.per_second!r}, {price})"
+        job = replace(job, price=price, price_text=" or ".join(texts), per=job.per or paid[0][1].per)
     _check_limits(schema.target, goal, job)
     constraints = [in_model_names(text, schema) for text in task.where]
     constraints += capacity_constraints(goal.capacity, schema, result.further)
@@ -470,7 +475,8 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
 def _price_notes(searches: Sequence[Search]) -> list[Note]:
     """Return the note of what the cost is of and of its price, of several where groups have their own."""
     search, job = searches[0], searches[0].job
-    prices = [price_text(s.job.price_text, _per(s.result, s.job)) for s in searches if s.job.price_text]
+    texts = [(text, s) for s in searches for text in s.job.price_text.split(" or ") if text]
+    prices = [price_text(text, _per(s.result, s.job)) for text, s in texts]
     if not prices or not _per(search.result, job):
         return []
     by_work = bool(search.result.schema.target.throughput) or "throughput" in search.aim

@@ -140,9 +140,9 @@ def price_text(price: str, name: str) -> str:
 
 
 def prices_text(prices: Sequence[str]) -> str:
-    """Return the prices of some groups, each once: `2 per gpu-hour or 4 per gpu-hour, by the group`."""
+    """Return the prices of some groups, each once: `2 per gpu-hour or 4 per gpu-hour, by the runs`."""
     different = list(dict.fromkeys(prices))
-    return " or ".join(different) + (", by the group" if len(different) > 1 else "")
+    return " or ".join(different) + (", by the runs" if len(different) > 1 else "")
 
 
 def pays_judged(growth: GrowthCounts, interval: float) -> str:

@@ -476,6 +476,21 @@ def test_a_group_at_one_count_is_paid_as_the_others_are(shell: Shell) -> None:
     assert "Do not rely on it (extrapolating-blind)" in told["sentence"]
 
 
+def test_a_level_of_a_factor_has_its_own_price(shell: Shell) -> None:
+    runs = [(g, n, b) for g in ("A", "B") for n in (1, 2, 4, 8) for b in (16, 32) if (g, n, b) != ("B", 8, 16)]
+    rows = [(g, n, b, (0.01 * b + 0.01 * n) / (1 + (g == "B")), 2 + 3 * (g == "B")) for g, n, b in runs]
+    Path("paid.csv").write_text(csv_of("gpu,gpus,batch_per_gpu,step_s,usd_per_hour", rows[:-2] + rows[-1:]))
+    asked = ("paid.csv", "--categorical", "gpu", "--at", "gpus=8,batch_per_gpu=32")
+    ranked = {row["gpu"]: row for row in reply(shell, "compare", *asked)["ranking"]}
+    for gpu, price in (("A", 2), ("B", 5)):
+        cost = 1e6 / 32 * ranked[gpu]["time"] * price / 3600
+        assert ranked[gpu]["cost"] == pytest.approx(cost)
+        assert reply(shell, "ask", *asked, "--at", f"gpu={gpu}")["cost_per_million"] == pytest.approx(cost, rel=1e-3)
+    grid = ("--over", "gpus=8", "--over", "batch_per_gpu=32", "--over", "gpu=A,B", "--samples", "1M")
+    found = reply(shell, "optimize", *asked[:3], *grid)["best"]
+    assert {row["gpu"]: row["cost"] for row in found} == pytest.approx({g: ranked[g]["cost"] for g in "AB"})
+
+
 def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(
     shell: Shell, fits_of_the_session: dict[bytes, list[object]]
 ) -> None:
