@@ -466,8 +466,8 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
         heading_text = f"elasticity: the change of {target.name} in %, for one % more of a factor"
         yield heading_text, for_people(self.elasticities.dropna(subset=["elasticity"]), settings)[0]
         if len(self.doublings):
-            doubling_text = f"by what doubling a factor multiplies the {target.name}, by level: alike ones share a row"
-            yield doubling_text, doublings_for_people(self.doublings)
+            title = f"by what doubling a factor multiplies the {target.reported}, by level: alike ones share a row"
+            yield title, doublings_for_people(self.doublings)
         yield from self.trust
         yield from (f"this data cannot tell {' and '.join(terms)} apart, only their sum" for terms in self.aliased)
         yield from self.notes

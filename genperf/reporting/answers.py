@@ -94,7 +94,7 @@ def glance(place: Place) -> dict[str, Any]:
     rows = rows_of(answer)
     name, value, _, beside = rows[0]
     return {
-        "taken": f"of {join_values(place.taken)}" if place.taken else "",
+        "taken": f"of {join_values(place.settings)}" if place.settings else "",
         "decision": decision_sentence(place.expected, facts, place.shown, name, value, beside),
         "fits": fits_text(place.expected.fits),
         "heads": heads_of(facts, place.question.interval),

@@ -194,6 +194,8 @@ class Place(Struct, frozen=True, eq=False, dict=True):
     only: Factor | None = None
     #: The factors of the configuration that the target leaves open, as they are taken.
     taken: dict[str, Any] = {}
+    #: These and the ones that it names, without the count: where one level or size is answered for of several.
+    settings: dict[str, Any] = {}
 
     @property
     def along(self) -> Factor | None:
@@ -274,7 +276,7 @@ def place_of(
             reason = f"measured at {count_measured} only: efficiency and knee need a second count"
         values = result.query(configuration).single(ONE)
         taken = {name: value for name, value in values.items() if name not in configuration}
-        return Place(result, question, values, why_not=reason, only=only_count, taken=taken)
+        return Place(result, question, values, why_not=reason, only=only_count, taken=taken, settings=taken)
     name = factor.name
     named, kind = kept_by_plan(result.panel, configuration)
     count_given = name in configuration or bool(named)
@@ -299,7 +301,9 @@ def place_of(
     row = curve.steps.nearest(count)
     values = {name: column[row] for name, column in curve.steps.columns.items()}
     taken = left_open(result.panel, values, {*configuration, name})
-    return Place(result, question, values, curve, target_given=count_given, plan=plan, taken=taken)
+    named = {n: values[n] for n in configuration if n in steps.at}
+    settings = taken | named
+    return Place(result, question, values, curve, target_given=count_given, plan=plan, taken=taken, settings=settings)
 
 
 def thinned(counts: Array, steps: int, keep: Array) -> Index:

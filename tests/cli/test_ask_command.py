@@ -489,6 +489,9 @@ def test_a_level_of_a_factor_has_its_own_price(shell: Shell) -> None:
     grid = ("--over", "gpus=8", "--over", "batch_per_gpu=32", "--over", "gpu=A,B", "--samples", "1M")
     found = reply(shell, "optimize", *asked[:3], *grid)["best"]
     assert {row["gpu"]: row["cost"] for row in found} == pytest.approx({g: ranked[g]["cost"] for g in "AB"})
+    done(shell, "fit", *asked[:3], "-o", "m.json")
+    done(shell, "report", "m.json", "--at", "gpus=16,gpu=B", "-o", "page.html")
+    assert "of batch_per_gpu=32, gpu=B" in Path("page.html").read_text()
 
 
 def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(
