@@ -195,9 +195,10 @@ def _largest_part(place: Place) -> Section:
     text = limit_sentence(limit, place.shown)
     sentences = [capitalised(text)] if text else []
     if answer is not None and limit.parts:
-        # The member's name belongs to the expert parts.
+        # The member's name belongs to the expert parts. A change that many draws do not reach is not determined.
         first_change = islice(changes(result, answer.steps, answer.interval), 1)
-        sentences += [prose(answer.crossover(row)) for row in first_change]
+        decided = [row for row in first_change if row["before"] == row["after"] or np.isfinite(row["upper"])]
+        sentences += [prose(answer.crossover(row)) for row in decided]
     return Section(about, limit_short(limit), tuple(sentences))
 
 
