@@ -275,6 +275,10 @@ def _parts_of(
     return tuple(sorted(parts, key=lambda part: -part.share.value))
 
 
+#: The overheads of a series that are the same at every run where all runs are beyond the first node.
+EXCHANGES = frozenset(("inside nodes", "leaving the node", "between nodes"))
+
+
 def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the terms of a series by label; those whose ratio is the same at every run and in some rows share one."""
     # By term, its values at the runs and at the rows where every constant is 1.
@@ -299,8 +303,8 @@ def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tup
     labels = {head: " + ".join(group) for head, group in groups.items()}
     for head, group in groups.items():
         if len(group) > 1 and any(_proportional(shapes[head], constant) for constant in constants):
-            with_computation = SAME_WITH_COMPUTATION if {*group} <= {"computation", "constant"} else SAME_WITH_EXCHANGE
-            labels[head] = with_computation if "computation" in group else SAME
+            exchanges = SAME_WITH_COMPUTATION if EXCHANGES.isdisjoint(group) else SAME_WITH_EXCHANGE
+            labels[head] = exchanges if "computation" in group else SAME
     if not {SAME_WITH_COMPUTATION, SAME_WITH_EXCHANGE}.isdisjoint(labels.values()):
         labels = {head: SAME_BESIDE if label == SAME else label for head, label in labels.items()}
     return {labels[head]: tuple(group) for head, group in groups.items()}

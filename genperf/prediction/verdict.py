@@ -48,6 +48,10 @@ class CombinationSettings(Struct, frozen=True):
     level: float = 1.5
     #: Shortfall in doublings up to which a combination counts as measured: no less than the usual step of a grid.
     largest_untested: float = 1.0
+    #: Correlation of two factors among the runs, in doublings, from which on these are a diagonal: what either does
+    #: alone is not known. There a doubling counts as so many, more than one: it is a reason for caution.
+    diagonal: float = 0.9
+    off_diagonal: float = 1.5
     #: Factors of the nearest run that are named, at most.
     named: int = 4
     #: Decimal places of a distance that are compared: the page computes with other logarithms.
@@ -111,8 +115,8 @@ class Corner(NamedTuple):
 
     #: Of the two factors, in the schema.
     places: tuple[int, int]
-    #: 1 towards large values, -1 towards small ones, 0 for levels.
-    signs: tuple[int, int]
+    #: Above zero towards large values, below towards small ones, by what a doubling counts as; 0 for levels.
+    signs: tuple[float, float]
     #: Shape (runs, 2). Positions of the runs of the staircase.
     runs: Array
 
@@ -178,10 +182,11 @@ class Basis(Struct, frozen=True, eq=False, dict=True):
             if {names[i], names[j]} in settled:
                 continue
             runs = np.unique(np.column_stack([columns[i], columns[j]]), axis=0)
+            weight = COMBINATIONS.off_diagonal if _on_diagonal(runs, columns[i], columns[j]) else 1.0
             for signs in product(directions[i], directions[j]):
                 # Of the runs those that no other equals or exceeds along both; where levels have no order, all.
                 outermost = slice(None) if 0 in signs else np.sort(front_of(*(-runs * signs).T))
-                corner = Corner((i, j), signs, runs[outermost])
+                corner = Corner((i, j), (weight * signs[0], weight * signs[1]), runs[outermost])
                 # The shortfall grows towards the corner: the worst point is at the end of each range, or a level.
                 ends = [
                     np.unique(values) if sign == 0 else [(sign * values).max() * sign]
@@ -190,6 +195,15 @@ class Basis(Struct, frozen=True, eq=False, dict=True):
                 if shortfalls(np.array(list(product(*ends)), float), corner).max() > COMBINATIONS.largest_untested:
                     corners.append(corner)
         return corners
+
+
+def _on_diagonal(runs: Array, first: AnyArray, second: AnyArray) -> bool:
+    """Tell whether two numeric factors rose or fell together, in steps of a doubling, in the runs of a table."""
+    if first.dtype.kind in "OU" or second.dtype.kind in "OU":
+        return False
+    steps = [np.diff(np.unique(column)).max() for column in runs.T]
+    correlation = abs(float(np.corrcoef(first.astype(float), second.astype(float))[0, 1]))
+    return max(steps) <= COMBINATIONS.largest_untested and correlation >= COMBINATIONS.diagonal
 
 
 def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evidence] = ()) -> Basis:

@@ -134,3 +134,16 @@ def test_beyond_the_threads_of_one_machine_is_a_knee_that_no_run_shows(count: st
     predicted = gp.fit(runs, time="s", extrinsic=count, scaling="strong").predict({count: [16, 32]})
     assert predicted["verdict"].tolist() == ["ok", verdict]
     assert ("all runs may share one machine" in predicted["reason"].iloc[1]) == (verdict == "caution")
+
+
+@pytest.mark.parametrize(("batches", "verdict"), [((8, 16, 16, 32, 64), "caution"), ((32, 8, 16, 64, 16), "ok")])
+def test_beside_a_diagonal_of_two_factors_a_doubling_is_a_reason_for_caution(
+    batches: tuple[int, ...], verdict: str
+) -> None:
+    """What the workers and the batch do by themselves is told by no run in which both grow."""
+    columns = {"workers": [1, 2, 4, 8, 16], "batch": batches, "s": [0.2, 0.3, 0.4, 0.5, 0.7]}
+    table = gp.read_table(pd.DataFrame(columns), time="s", extrinsic="workers", intrinsic="batch")
+    schema = gp.fit(table, model="generic").schema
+    query = read_query(pd.DataFrame({"workers": [8], "batch": [16]}), schema)
+    grades, _ = verdicts(Basis(schema), query.columns, np.array([NARROW]))
+    assert VERDICTS[grades[0]] == verdict
