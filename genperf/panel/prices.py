@@ -46,7 +46,11 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> L
     nodes = next((c.name for c in reading.with_role("setting") if c.canonical == "nodes"), None)
     per_equal, per_total = (None if of_a_device else nodes), (reading.scale if nodes == reading.scale else None)
     sign = _CURRENCY.search(f"{column.name} {units.get(column.name, '')}")
-    by_names = [reading.roles.group, *((*reading.roles.group, name) for name in reading.roles.categorical)]
+    # A table that is read as a model's may lack columns.
+    group, levels = (
+        tuple(n for n in of if n in reading.columns) for of in (reading.roles.group, reading.roles.categorical)
+    )
+    by_names = [group, *((*group, name) for name in levels)]
     tried = [_prices(reading, column, counts, names, per_equal, per_total, sign) for names in by_names]
     prices, whole = next((found for found in tried if found[1]), tried[0])
     if whole and len({(price.text, price.per) for price in prices}) == 1:

@@ -1,7 +1,9 @@
 """`compare`: groups, levels of a factor or changes of a configuration, ranked, with the probability of being best."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,8 @@ UNCHANGED = "the given configuration"
 
 #: The probability of being the best below which the first two are not told apart.
 LEAST_LIKELY = 0.6
+#: Combinations of levels that are compared unasked, at most.
+MOST_COMBINATIONS = 100
 #: Relative difference of the work of a step below which steps do the same: of rounding.
 SAME_WORK = 1e-9
 
@@ -155,9 +159,10 @@ def compare(
         The configuration, also as keywords; factors left out are those of a measured run. For a level that was not
         measured the measured ones stand.
     over : str, mapping or sequence of mapping, optional
-        A categorical factor whose levels are alternatives; the only one where omitted and there are no groups. Or
-        changes of the configuration, `{"gpus": 16}` or `[{"gpus": 16}, {"batch": 64}]`, which stand beside it as it is:
-        factors, another group, and the `bandwidth` of another network where `at` has that of the runs.
+        A categorical factor whose levels are alternatives; where omitted and there are no groups, the levels of all
+        that `at` leaves open, each with each. Or changes of the configuration, `{"gpus": 16}` or
+        `[{"gpus": 16}, {"batch": 64}]`, which stand beside it as it is: factors, another group, and the `bandwidth` of
+        another network where `at` has that of the runs.
     maximize : bool
         Whether the largest value is the best; else the smallest.
     price : Paid, optional
@@ -193,12 +198,12 @@ def compare(
     models, levels = models_of(fitted, at)
     groups = fitted.group
     maximize |= models[0][1].schema.target.is_rate
-    column = CHANGE if changes else _over(answering(models[0][1], levels), factor, levels, groups)
+    columns = (CHANGE,) if changes else _over(answering(models[0][1], levels), factor, levels, groups)
     compared = _changed(fitted, models, changes)
     # What changes leave open is as in the runs of the first model.
     starts = compared[:1] if changes else compared
-    setting = _shared_setting([(group, model) for group, model, _ in starts], levels, column)
-    question = _Question(column, work, interval, Training(tokens), price, maximize, bool(changes), setting)
+    setting = _shared_setting([(group, model) for group, model, _ in starts], levels, columns)
+    question = _Question(columns, work, interval, Training(tokens), price, maximize, bool(changes), setting)
     outcomes, refused = list[_Outcome](), dict[str, GenperfError]()
     for place, (group, model, changes_of_model) in enumerate(compared):
         outcome = attempted(_outcome, model, group, levels, changes_of_model, question, seed + place)
@@ -212,8 +217,8 @@ def compare(
     if len(table) < 2:
         raise GenperfError("there is one alternative, and nothing to compare it with", hint="fewer --at of groups")
     # Where groups alone are changed, they tell the alternatives apart.
-    shown_factor = [column] if column and (not groups or len({*table[column]}) > 1) else []
-    names, schema = tuple(dict.fromkeys([*groups, *shown_factor])), outcomes[0].result.schema
+    shown_factors = [name for name in columns if not groups or len({*table[name]}) > 1]
+    names, schema = tuple(dict.fromkeys([*groups, *shown_factors])), outcomes[0].result.schema
     ranked, order = _ranked(table, names, schema.target, maximize)
     # ln of the second over the first, in the same draws: the order is certain where its interval is above zero.
     low, high = np.quantile(draws[:, order[1]] - draws[:, order[0]], ends_of(interval)).tolist()
@@ -235,7 +240,7 @@ def compare(
 class _Question(Struct, frozen=True):
     """What is asked of the alternatives of every model."""
 
-    column: str | None  #: The factor whose levels they are, or the column of their changes.
+    columns: tuple[str, ...]  #: The factors whose levels they are, or the column of their changes.
     work: str | None
     interval: float
     training: Training
@@ -370,14 +375,14 @@ def _outcome(
     seed: int,
 ) -> _Outcome:
     """Predict the alternatives of one model: their table, joint draws of ln T, and notes on what may not fit."""
-    result, column, interval = answering(result, at, *changes.values()), question.column, question.interval
-    alternatives, frame, rates = _alternatives(result, at, column, changes, question.setting)
+    result, interval = answering(result, at, *changes.values()), question.interval
+    alternatives, frame, rates = _alternatives(result, at, question.columns, changes, question.setting)
     columns, target = read_query(frame, result.schema).columns, result.schema.target.name
     panel = result.panel.within(group)
     ln_network_ratio = _ln_network_ratio(result, columns, rates, seed)
     predicted = result.predict(frame, interval)[[target, "lower", "upper", "verdict", "reason", "fits"]]
     predicted = _on_network(predicted, target, rates != 1.0, ln_network_ratio, interval).reset_index(drop=True)
-    names = pd.DataFrame([{**group, **({column: alternative} if column else {})} for alternative in alternatives])
+    names = pd.DataFrame([{**group, **dict(zip(question.columns, key, strict=True))} for key in alternatives])
     texts = [fits_text(probability) for probability in predicted.pop("fits").tolist()]
     notes = [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
     ends = [predicted[end].to_numpy(float) for end in (target, "lower", "upper")]
@@ -424,17 +429,17 @@ def of_variants(result: FitResult) -> bool:
     return not has_levels and result.panel.legend is not None and bool(variants_in(result.panel.legend.columns))
 
 
-def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tuple[str, ...]) -> str | None:
-    """Return the factor whose levels are compared; None for groups alone."""
+def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the factor whose levels are compared, or all that are left open; none for groups alone."""
     with_levels = [f.name for f in result.schema.factors if not f.numeric and len(f.levels) > 1]
     if over in groups or (over is None and groups):
-        return None
+        return ()
     free = [name for name in with_levels if name not in at]
-    if over is None and len(free) != 1:
-        what = "several factors have levels" if free else "no factor of the model has levels to compare"
-        hint = f"--over {free[0]}, and --at with a value of the others" if free else "fit with --group or --categorical"
-        hint = f"fit with --group {VARIANT}" if of_variants(result) else hint
-        raise GenperfError(what, hint=hint)
+    if over is None and not free:
+        hint = f"fit with --group {VARIANT}" if of_variants(result) else "fit with --group or --categorical"
+        raise GenperfError("no factor of the model has levels to compare", hint=hint)
+    if over is None and math.prod(len(f.levels) for f in result.schema.factors if f.name in free) > MOST_COMBINATIONS:
+        raise GenperfError("several factors have many levels", hint=f"--over {free[0]}, and --at of the others")
     if over in at:
         raise GenperfError(f"'{over}' is compared over and given a value", hint=f"leave --at {over} out")
     if over is not None and over not in with_levels:
@@ -444,7 +449,7 @@ def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tu
             text = f"MODEL --over {over}=… finds the best number" if over in numbers else f"--over {over} ranks numbers"
             hint = f"genperf optimize {text}"
         raise GenperfError(f"'{over}' is no categorical factor with several levels", hint=hint)
-    return over or free[0]
+    return tuple(free) if over is None else (over,)
 
 
 def _sentence(
@@ -511,7 +516,7 @@ BETWEEN = frozenset(o.name for family in MODELS.values() for o in family.overhea
 
 
 def _shared_setting(
-    models: Sequence[tuple[dict[str, str], FitResult]], at: Mapping[str, Any], column: str | None
+    models: Sequence[tuple[dict[str, str], FitResult]], at: Mapping[str, Any], columns: Sequence[str]
 ) -> dict[str, Any]:
     """Return values of what a question leaves open: those in the runs of the most alternatives, groups or levels.
 
@@ -519,7 +524,7 @@ def _shared_setting(
     """
     first_model = models[0][1]
     query, complete = _completed(first_model, at, bandwidth_of_runs(first_model, at))
-    names = {*query, *({column or ""} & {*complete})}
+    names = {*query, *({*columns} & {*complete})}
     opened = {name: value for name, value in left_open(first_model.panel, complete, query).items() if name not in names}
     # What the levels settle goes with them.
     typical = left_open(first_model.panel, complete, names)
@@ -528,7 +533,7 @@ def _shared_setting(
     for group, model in models:
         for run in model.panel.runs:
             if typical.keys() <= run.keys():
-                of_run = *group.values(), run.get(column or "")
+                of_run = *group.values(), *map(run.get, columns)
                 alternatives[tuple(run[name] for name in typical)].append(of_run)
     if not alternatives:
         return opened
@@ -551,19 +556,15 @@ def _completed(
 def _alternatives(
     result: FitResult,
     at: Mapping[str, Any],
-    column: str | None,
+    columns: Sequence[str],
     changes: Mapping[str, Mapping[str, Any]],
     setting: Mapping[str, Any],
-) -> tuple[list[str], pd.DataFrame, Array]:
-    """Return the names of the alternatives, their configurations and the rates of their networks to the runs'."""
-    if changes:
-        change_of: Mapping[str, Mapping[str, Any]] = changes
-    elif column is not None:
-        levels = next(f.levels for f in result.schema.factors if f.name == column)
-        change_of = {level: {column: level} for level in levels}
-    else:
-        # A group by itself is one alternative, without a name beside its group's.
-        change_of = {"": {}}
+) -> tuple[list[tuple[str, ...]], pd.DataFrame, Array]:
+    """Return the alternatives by the cells of some columns, their configurations, and the rates of their networks."""
+    levels = {factor.name: factor.levels for factor in result.schema.factors}
+    # A group by itself is one alternative, without a name beside its group's.
+    keys = [*product(changes)] if changes else [*product(*(levels[name] for name in columns))]
+    change_of = {key: changes[key[0]] if changes else dict(zip(columns, key, strict=True)) for key in keys}
     # A bandwidth that is no factor of the model is that of the network of the runs.
     network = bandwidth_of_runs(result, at) if changes else {}
     rows, rates = [], []

@@ -201,7 +201,8 @@ def _cell(name: str, value: object, settings: Collection[str]) -> str:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return str(value)
     if name in settings:
-        return f"{value:.15g}"
+        # What a group does not have, or what follows from others there.
+        return "–" if np.isnan(value) else f"{value:.15g}"
     if name in ("wins", "meets"):
         return f"{100 * value:.0f} %"
     return duration_text(value) if name == "total" else three_digits(value)

@@ -101,6 +101,19 @@ def test_another_network_changes_what_arises_between_nodes(nodes: Shell) -> None
     assert "no run used that network" in str(faster["reason"])
 
 
+def test_levels_of_several_factors_are_compared_each_with_each(shell: Shell) -> None:
+    costs = {"bf16": 1, "fp32": 2, "jax": 1, "mxnet": 3}
+    rows = [(n, b, p, f) for n in (1, 2, 4) for b in (8, 16) for p in ("bf16", "fp32") for f in ("jax", "mxnet")]
+    named = [(n, b, p, f, (0.01 * b / n + 0.1) * costs[p] * costs[f]) for n, b, p, f in rows]
+    Path("kinds.csv").write_text(csv_of("gpus,batch,precision,framework,step_s", named))
+    asked = ("compare", "kinds.csv", "--categorical", "precision,framework", "--at", "gpus=4,batch=16")
+    told = reply(shell, *asked)
+    order = [row["precision"] + row["framework"] for row in told["ranking"]]
+    assert order == ["bf16jax", "fp32jax", "bf16mxnet", "fp32mxnet"]
+    assert told["sentence"].startswith("bf16, jax is faster: fp32, jax takes")
+    assert len(reply(shell, *asked, "--at", "precision=bf16")["ranking"]) == 2
+
+
 def test_a_part_of_the_machine_is_called_as_in_the_question(shell: Shell) -> None:
     # No column counts the GPUs: the nodes of four show them.
     Path("n.csv").write_text("nodes,gpus_per_node,step_s\n1,4,0.2\n2,4,0.22\n4,4,0.23\n8,4,0.25\n")
