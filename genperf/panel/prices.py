@@ -52,7 +52,7 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> L
     )
     by_names = [group, *((*group, name) for name in levels)]
     tried = [_prices(reading, column, counts, names, per_equal, per_total, sign) for names in by_names]
-    prices, whole = next((found for found in tried if found[1]), tried[0])
+    prices, whole = next((of_names for of_names in tried if of_names[1]), tried[0])
     if whole and len({(price.text, price.per) for price in prices}) == 1:
         prices = [replace(prices[0], levels={})]
     return replace(legend, price_column=column.name if prices else "", prices=tuple(prices))

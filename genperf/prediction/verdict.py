@@ -199,11 +199,11 @@ class Basis(Struct, frozen=True, eq=False, dict=True):
 
 def _on_diagonal(runs: Array, first: AnyArray, second: AnyArray) -> bool:
     """Tell whether two numeric factors rose or fell together, in steps of a doubling, in the runs of a table."""
-    if first.dtype.kind in "OU" or second.dtype.kind in "OU":
+    if first.dtype.kind in "OU" or second.dtype.kind in "OU" or np.ptp(first) * np.ptp(second) == 0.0:
         return False
     steps = [np.diff(np.unique(column)).max() for column in runs.T]
     correlation = abs(float(np.corrcoef(first.astype(float), second.astype(float))[0, 1]))
-    return max(steps) <= COMBINATIONS.largest_untested and correlation >= COMBINATIONS.diagonal
+    return bool(max(steps) <= COMBINATIONS.largest_untested and correlation >= COMBINATIONS.diagonal)
 
 
 def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evidence] = ()) -> Basis:

@@ -414,6 +414,7 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     if not evaluation.positions.size:
         raise _no_answer(search, evaluation, 0, {})
     positions, best, not_looked_at = _best(search, evaluation, task.top)
+    not_looked_at = ": ".join(filter(None, (", ".join(group.values()), not_looked_at))) if not_looked_at else ""
     front, thinned = _front(search, evaluation, positions)
     texts = [*_notes_of(search, evaluation), ("not_all_looked_at", not_looked_at), ("front_thinned", thinned)]
     notes = tuple(Note(text, kind) for kind, text in texts if text)

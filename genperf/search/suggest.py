@@ -304,7 +304,9 @@ def suggest(
     quantity, step = result.schema.target, result.panel.work_of_step(work)
     rated_step = step if work is not None or step.known == "measured" else None
     values = {name: cells[0] for name, cells in query.columns.items()}
-    target_columns = {result.panel.meant(str(name)) for name in target}
+    counted = result.panel.counted
+    # A target without a count is that of a measured run.
+    target_columns = {*({counted.name} if counted else ()), *(result.panel.meant(str(name)) for name in target)}
     named_values = {name: value for name, value in values.items() if name in target_columns} or values
     width = (interval_now.upper - interval_now.lower) / (2.0 * interval_now.value)
     is_met = within is not None and width <= within and not blind
