@@ -22,7 +22,7 @@ from genperf.prediction import Member, Query, central_times, forecasts, stack_of
 from genperf.prediction.bands import MixtureForecast, quantiles
 from genperf.prediction.member import by_label, central_of_each
 from genperf.result import FitResult
-from genperf.vocabulary.names import noun_of
+from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.limit import SAME, SAME_BESIDE, SAME_WITH_COMPUTATION, SAME_WITH_EXCHANGE, sum_of_terms
 from genperf.words.numbers import term_column
 
@@ -234,7 +234,10 @@ def limit_of(
     target = result.schema.target
     count = result.panel.axis.factor
     worker = "workers" if count is None else noun_of(count.name)
-    limit = Limit(target.name, target.reported, interval, counts_nodes=result.panel.has("nodes"), worker=worker)
+    # Devices of which no run had one alone leave no first device, but a node.
+    several = count is not None and counts_devices(count.name) and count.lower > 1.0
+    counts_nodes = result.panel.has("nodes") or several
+    limit = Limit(target.name, target.reported, interval, counts_nodes=counts_nodes, worker=worker)
     terms = {term.name for member in serving(result.members) for term in member.expression.terms}
     # The overheads of a series are parts of a time.
     not_of_time = not target.is_time and any(member.discrepancy is not None for member in result.members)

@@ -144,6 +144,9 @@ def test_what_stays_the_same_beyond_the_first_node_may_be_exchange() -> None:
     runs = pd.DataFrame({"gpus": [16, 32, 64, 128], "nodes": [2, 4, 8, 16], "step_s": [0.268, 0.332, 0.395, 0.418]})
     (answer,) = gp.ask(runs, gpus=128).answers
     assert "is computation, fixed costs and exchange that no longer grows" in answer.sentences["limit"]
+    # No run had one device alone.
+    jump = pd.DataFrame({"gpus": [8, 16, 32, 64], "step_s": [0.1, 0.5, 0.6, 0.65]})
+    assert "second gpu" not in gp.ask(jump, gpus=64).answers[0].sentences["limit"]
 
 
 def test_a_factor_may_be_called_like_a_column_of_the_table() -> None:
