@@ -43,8 +43,10 @@ def singular(name: str) -> str:
 
 
 def ends_text(lower: str, upper: str, between: str = "–") -> str:
-    """Return the ends of an interval: `0.2–0.45`; about one number where both are printed alike."""
-    return f"about {lower}" if lower == upper else f"{lower}{between}{upper}"
+    """Return the ends of an interval: `0.2–0.45`, `8.25–10.7 million`; about one number where both are alike."""
+    number, _, multiple = lower.partition(" ")
+    least = number if multiple and upper.endswith(f" {multiple}") else lower
+    return f"about {lower}" if lower == upper else f"{least}{between}{upper}"
 
 
 def range_text(lower: float, upper: float, last: float) -> str:
