@@ -16,7 +16,9 @@ from genperf.cli.output import Output
 @shared.option_group(
     "The question",
     shared.ONE_AT,
-    option("--over", metavar="FACTOR", help="Compare the levels of this factor; the groups where omitted."),
+    option(
+        "--over", metavar="FACTOR", help="Compare the levels of this factor; the groups, or all levels, where omitted."
+    ),
     option(
         "--or",
         "changes",

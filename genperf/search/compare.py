@@ -47,7 +47,7 @@ from genperf.words.numbers import (
     with_article,
     with_unit,
 )
-from genperf.words.verdict import BLIND, TRUST, fits_text
+from genperf.words.verdict import BLIND, LIKELY_TO_FIT, TRUST, fits_text
 
 #: The column that names an alternative, and the alternative that changes nothing.
 CHANGE, NOTHING = "change", "as it is"
@@ -56,6 +56,8 @@ UNCHANGED = "the given configuration"
 
 #: The probability of being the best below which the first two are not told apart.
 LEAST_LIKELY = 0.6
+#: The probability of fitting below which a run most likely fails.
+LEAST_FITTING = 0.5
 #: Combinations of levels that are compared unasked, at most.
 MOST_COMBINATIONS = 100
 #: Relative difference of the work of a step below which steps do the same: of rounding.
@@ -71,7 +73,8 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
     names: tuple[str, ...]
     #: A row per alternative: the names, the predicted value, `lower, upper`, `relative` (to the best), `best` (the
     #: probability of being the best), with a price and for changes `cost` (of a million samples, or of the work that
-    #: all share) and `cheapest` (the probability that it is the least), `verdict`, `reason`. Where a throughput was
+    #: all share) and `cheapest` (the probability that it is the least), `fits` where some may fail (those that most
+    #: likely do stand last, and win nothing), `verdict`, `reason`. Where a throughput was
     #: measured, or the steps differ in their work, first `throughput, throughput_lower, throughput_upper`, by which
     #: they are ranked.
     table: pd.DataFrame
@@ -109,6 +112,8 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
         if "cost" in table:
             columns["cost"] = table["cost"].map(three_digits)
             columns["cheapest"] = (100 * table["cheapest"]).map("{:.0f} %".format)
+        if "fits" in table:
+            columns["fits"] = (100 * table["fits"]).map("{:.0f} %".format)
         reported = {n: QUANTITIES[n] for n in REPORTED if n in table}
         labels = {n: f"{q.label} ({q.unit})" if q.unit else q.label for n, q in reported.items()}
         columns |= {label: table[n].map(three_digits) for n, label in labels.items()}
@@ -222,9 +227,10 @@ def compare(
     ranked, order = _ranked(table, names, schema.target, maximize)
     # ln of the second over the first, in the same draws: the order is certain where its interval is above zero.
     low, high = np.quantile(draws[:, order[1]] - draws[:, order[0]], ends_of(interval)).tolist()
+    second_fails = bool(_fails(table)[order[1]])
     # What is the same for all is no name.
     telling = [name for name in names if len({*ranked[name]}) > 1]
-    sentence = _sentence(ranked, telling, schema.target, (low, high), interval)
+    sentence = _sentence(ranked, telling, schema.target, (low, high), interval, second_fails)
     sentence += _cost_sentence(outcomes, ranked, telling, question) if "cost" in ranked else ""
     # Beside levels that settle it, the value of each alternative.
     taken = [setting] if changes else [outcome.columns for outcome in outcomes]
@@ -233,7 +239,7 @@ def compare(
     notes += _notes(outcomes, ranked, groups)
     notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
     notes += [f"{group} is not compared: {error.message}" for group, error in refused.items()]
-    certain = low > 0.0 and BLIND not in [*ranked["verdict"][:2]]
+    certain = (low > 0.0 or second_fails) and BLIND not in [*ranked["verdict"][: 1 if second_fails else 2]]
     return Ranking(dict(at), names, ranked, sentence, certain, schema.target, tuple(notes), schema.of_steps)
 
 
@@ -294,11 +300,13 @@ def _together(outcomes: Sequence[_Outcome], question: _Question) -> tuple[pd.Dat
     """
     quantity, ln_values = outcomes[0].result.schema.target, np.hstack([outcome.drawn for outcome in outcomes])
     table = pd.concat([outcome.table for outcome in outcomes], ignore_index=True)
+    # What most likely fails is neither the best nor the cheapest.
+    failing = np.where(_fails(table), np.inf, 0.0)
     priced = {price is not None for outcome in outcomes for price in outcome.prices}
     if priced == {True} or (question.of_changes and priced == {False}):
         cost = _joined([outcome.cost for outcome in outcomes])
         if cost is not None:
-            cheapest = winners(ln_values + np.log(cost)).mean(axis=0)
+            cheapest = winners(ln_values + np.log(cost) + failing).mean(axis=0)
             table = table.assign(cost=table[quantity.name] * cost, cheapest=cheapest)
     samples = _joined([outcome.samples for outcome in outcomes])
     least_is_best = ln_values
@@ -309,7 +317,13 @@ def _together(outcomes: Sequence[_Outcome], question: _Question) -> tuple[pd.Dat
         # The longest time is the smallest throughput.
         ends = zip(THROUGHPUT, (quantity.name, "upper", "lower"), strict=True)
         table = table.assign(**{name: samples / table[end] for name, end in ends})
-    return table.assign(best=winners(least_is_best).mean(axis=0)), least_is_best
+    return table.assign(best=winners(least_is_best + failing).mean(axis=0)), least_is_best
+
+
+def _fails(table: pd.DataFrame) -> Mask:
+    """Return which alternatives most likely fail; none where all do."""
+    fails = table["fits"].to_numpy(float) < LEAST_FITTING
+    return fails & ~fails.all()
 
 
 def _ranked(
@@ -318,9 +332,10 @@ def _ranked(
     """Return the alternatives as `Ranking.table` has them, the best first, and their places in the given table."""
     by_work = THROUGHPUT[0] in table
     values = table[THROUGHPUT[0] if by_work else quantity.name].to_numpy(float)
-    order = (-values if by_work or maximize else values).argsort(kind="stable")
+    order = np.lexsort((-values if by_work or maximize else values, _fails(table)))
     reported = [f"{name}{end}" for name in REPORTED for end in ENDS]
     columns = [*names, *THROUGHPUT, quantity.name, "lower", "upper", "relative", "best", "cost", "cheapest", *reported]
+    columns += ["fits"] if (table["fits"] < LIKELY_TO_FIT).any() else []
     ranked = table.assign(relative=values / values[order[0]])
     ranked = ranked[[name for name in (*columns, "verdict", "reason") if name in ranked]]
     return ranked.iloc[order].reset_index(drop=True), order
@@ -383,7 +398,7 @@ def _outcome(
     predicted = result.predict(frame, interval)[[target, "lower", "upper", "verdict", "reason", "fits"]]
     predicted = _on_network(predicted, target, rates != 1.0, ln_network_ratio, interval).reset_index(drop=True)
     names = pd.DataFrame([{**group, **dict(zip(question.columns, key, strict=True))} for key in alternatives])
-    texts = [fits_text(probability) for probability in predicted.pop("fits").tolist()]
+    texts = [fits_text(probability) for probability in predicted["fits"].tolist()]
     notes = [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
     ends = [predicted[end].to_numpy(float) for end in (target, "lower", "upper")]
     levels = [name for name, cells in columns.items() if cells.dtype.kind in "OU"]
@@ -453,7 +468,12 @@ def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tu
 
 
 def _sentence(
-    ranked: pd.DataFrame, names: Sequence[str], quantity: Target, ends: tuple[float, float], interval: float
+    ranked: pd.DataFrame,
+    names: Sequence[str],
+    quantity: Target,
+    ends: tuple[float, float],
+    interval: float,
+    second_fails: bool,
 ) -> str:
     """Return the answer in words, `jax is faster: …`; the ends are of ln of the second alternative over the first."""
     winner, second = (_called(ranked[[*names]].iloc[row].tolist()) for row in (0, 1))
@@ -463,8 +483,8 @@ def _sentence(
     low, high = (100.0 * np.expm1(end) for end in ends)
     better = "faster" if quantity.is_time else "better"
     best = float(ranked["best"][0])
-    is_blind = BLIND in [*ranked["verdict"][:2]]
-    if ends[0] > 0.0 and not is_blind:
+    is_blind = BLIND in [*ranked["verdict"][: 1 if second_fails else 2]]
+    if (ends[0] > 0.0 or second_fails) and not is_blind:
         judged = f"{winner} is {better}"
     elif best >= LEAST_LIKELY:
         judged = f"{winner} is likely {better}, not certain"
@@ -472,8 +492,9 @@ def _sentence(
         judged = f"{winner} and {second} cannot be told apart"
     behind = f"{second} takes {ratio:.0f} % longer" if quantity.is_time else f"{second} differs by {ratio:.0f} %"
     behind = f"{behind} for the same work" if by_work else behind
+    behind = f"{behind} ({100 * interval:g} %: {low:.0f} to {high:.0f} %)"
     text = (
-        f"{judged}: {behind} ({100 * interval:g} %: {low:.0f} to {high:.0f} %). "
+        f"{judged}: {f'{second} most likely fails' if second_fails else behind}. "
         f"{winner} is the best of {len(ranked)} with a probability of {100 * best:.0f} %."
     ) + (f" {TRUST[BLIND].capitalize()} ({BLIND})." if is_blind else "")
     # Levels stay as they are spelled.
@@ -497,7 +518,7 @@ def _cost_sentence(
         # Work that is known but for its unit is counted in steps of one device.
         in_samples = all(outcome.step.total is not None or outcome.step.of_one_a_node for outcome in outcomes)
         work_paid = million_of(result.schema.target.samples if in_samples else "steps of one")
-    cheapest = ranked.iloc[int(ranked["cost"].argmin())]
+    cheapest = ranked.iloc[int(ranked["cost"].where(ranked["cheapest"] > 0.0, np.inf).argmin())]
     name = _called(cheapest[[*names]].tolist())
     sentence = f" The work costs least with {name}: {with_unit(three_digits(cheapest['cost']), unit)} for {work_paid}"
     unchanged_costs = ranked["cost"][ranked[CHANGE] == NOTHING] if CHANGE in ranked else pd.Series(dtype=float)

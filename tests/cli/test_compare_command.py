@@ -114,6 +114,18 @@ def test_levels_of_several_factors_are_compared_each_with_each(shell: Shell) -> 
     assert len(reply(shell, *asked, "--at", "precision=bf16")["ranking"]) == 2
 
 
+def test_what_most_likely_fails_is_neither_the_best_nor_the_cheapest(shell: Shell) -> None:
+    runs = [(n, b, "OOM" if b == 64 else 0.01 * b + 0.1) for n in (1, 2, 4, 8) for b in (16, 32, 64)]
+    Path("memory.csv").write_text(csv_of("gpus,batch_per_gpu,step_s", runs))
+    told = reply(shell, "compare", "memory.csv", "--at", "gpus=4,batch_per_gpu=32", "--or", "batch_per_gpu=64")
+    first, failing = told["ranking"]
+    assert (first["change"], first["best"], first["cheapest"], failing["best"]) == ("as it is", 1.0, 1.0, 0.0)
+    assert failing["throughput"] > first["throughput"]
+    assert failing["fits"] < 0.05
+    assert "is faster: batch_per_gpu=64 most likely fails. The given" in told["sentence"]
+    assert "costs least with the given configuration" in told["sentence"]
+
+
 def test_a_part_of_the_machine_is_called_as_in_the_question(shell: Shell) -> None:
     # No column counts the GPUs: the nodes of four show them.
     Path("n.csv").write_text("nodes,gpus_per_node,step_s\n1,4,0.2\n2,4,0.22\n4,4,0.23\n8,4,0.25\n")
