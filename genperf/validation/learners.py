@@ -1,7 +1,7 @@
 """Learners to compare with: the logarithm of the target on the logarithms of the factors, none of them tuned.
 
 A learner takes the training part (a row per configuration), the configurations to predict, the nominal coverage, a
-seed and the mapping of names, which `last-point` alone uses. scikit-learn is imported when used.
+seed and the mapping of names, which `last-point` alone uses. scikit-learn and statsmodels are imported when used.
 """
 
 from __future__ import annotations
@@ -137,21 +137,20 @@ def _regression(logarithms: Callable[[_Rows], Sequence[Array]], plain: bool = Fa
 @functools.partial(_regression, plain=True)
 def linear(rows: _Rows) -> Sequence[Array]:
     """Return ln T and both ends of its interval by weighted linear regression: ln T = c + Σ p_j·ln x_j + Σ d_level."""
-    from scipy.special import stdtrit
+    from statsmodels.regression.linear_model import WLS
 
     count, coefficients = rows.x.shape
     if count < coefficients:
         what = f"linear regression has {coefficients} coefficients, and there are {count} configurations"
         raise FitError(what, hint="fewer factors, or more measurements", where=rows.source)
-    # By the least norm: factors that follow from each other share their effect.
-    scaled = np.sqrt(rows.weights)[:, None] * rows.x
-    inverse, free = np.linalg.pinv(scaled), count - np.linalg.matrix_rank(scaled)
-    solved = inverse @ (np.sqrt(rows.weights) * rows.y)
-    centre, half_width = rows.new @ solved, np.full(len(rows.new), np.nan)
-    if free > 0:
-        variance = np.sum(rows.weights * (rows.y - rows.x @ solved) ** 2) / free
-        of_mean = np.sum((rows.new @ inverse) ** 2, axis=1)
-        half_width = stdtrit(free, (1.0 + rows.interval) / 2.0) * np.sqrt(variance * (1.0 + of_mean))
+    with warnings.catch_warnings():
+        # Factors that follow from each other share their effect: no news to the reader of a baseline.
+        warnings.simplefilter("ignore")
+        model = WLS(rows.y, rows.x, weights=rows.weights).fit()
+    centre, half_width = rows.new @ model.params, np.full(len(rows.new), np.nan)
+    if model.df_resid > 0 and len(rows.new):
+        bounds = model.get_prediction(rows.new).conf_int(obs=True, alpha=1.0 - rows.interval)
+        half_width = (bounds[:, 1] - bounds[:, 0]) / 2.0
     return centre, centre - half_width, centre + half_width
 
 
