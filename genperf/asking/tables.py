@@ -3,7 +3,7 @@
 import difflib
 import re
 import shlex
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from itertools import product
@@ -43,6 +43,7 @@ from genperf.panel.evidence import MONEY, TableColumn, is_size
 from genperf.panel.legend import SCALE
 from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
+from genperf.panel.phrases import SeveralValuesError
 from genperf.panel.quantities import paid_by_runs
 from genperf.panel.question import SEVERAL, Requested, in_columns, in_factors
 from genperf.panel.read import Recognised, read_with_roles, recognised
@@ -183,8 +184,8 @@ def ask(
     answers: list[Answer] | list[OneRun]
     if isinstance(table, FitResult | GroupedResult) or is_model_file(table):
         fitted = table if isinstance(table, GroupedResult) else model_of(table)
-        answers = [ask_fitted(fitted, place, question) for place in places]
-        return answers if lists else answers[0]
+        places, answers = ask_each(places, lambda place: ask_fitted(fitted, place, question))
+        return answers if lists or len(places) > 1 else answers[0]
     row: Any = {**configuration, **run_in_words}
     if not run_in_words:
         cells = open_files([str(table)]) if is_path else open_source(table)
@@ -194,8 +195,8 @@ def ask(
     else:
         opened = recognised(cells, {**(roles or {}), "work": work}, tokens=tokens is not None)
         fits: Fits = {}
-        answers = [ask_recognised(opened, place, want, question, fits=fits) for place in places]
-    return answers if lists else answers[0]
+        places, answers = ask_each(places, lambda place: ask_recognised(opened, place, want, question, fits=fits))
+    return answers if lists or len(places) > 1 else answers[0]
 
 
 def configurations(at: Mapping[str, str], levels_of: Callable[[str], Collection[str]]) -> list[dict[str, str]]:
@@ -205,10 +206,28 @@ def configurations(at: Mapping[str, str], levels_of: Callable[[str], Collection[
     """
     lists = [_values(name, text, levels_of) if "," in text or ":" in text else [text] for name, text in at.items()]
     places = [dict(zip(at, values, strict=True)) for values in product(*lists)]
+    check_number(places)
+    return places
+
+
+def ask_each(
+    places: list[dict[str, str]], answer: Callable[[dict[str, str]], Answer]
+) -> tuple[list[dict[str, str]], list[Answer]]:
+    """Return configurations with their answers; of one whose words have several values of a name, those of each."""
+    try:
+        return places, [answer(place) for place in places]
+    except SeveralValuesError as error:
+        if not error.places:
+            raise
+        check_number(error.places)
+        return error.places, [answer(place) for place in error.places]
+
+
+def check_number(places: Sequence[object]) -> None:
+    """Refuse more configurations than are answered at once."""
     if len(places) > MOST_CONFIGURATIONS:
         what = f"ask answers for at most {MOST_CONFIGURATIONS} configurations, and these are {len(places)}"
         raise GenperfError(what, hint="a range of doublings, as gpus=8:1024:*2; predict and optimize take more")
-    return places
 
 
 def _values(name: str, text: str, levels_of: Callable[[str], Collection[str]]) -> list[str]:

@@ -88,7 +88,7 @@ def ask(
     A role that is given as an option is not guessed. Without --at: a plan's count, or twice the largest.
     """
     from genperf.asking.one_run import about, row_in, row_of_run, together
-    from genperf.asking.tables import Fits, ask_fitted, ask_recognised, configurations, is_model_file
+    from genperf.asking.tables import Fits, ask_each, ask_fitted, ask_recognised, configurations, is_model_file
     from genperf.cli.options import names_of, pairs, recognised_table, with_scale
     from genperf.panel.words import source_of_words
     from genperf.result import load_model
@@ -102,7 +102,8 @@ def ask(
     if len(table) == 1 and is_model_file(table[0]):
         fitted = load_model(table[0])
         at_once = configurations(pairs(with_scale(at, names_of(fitted)), "--at", names_of(fitted)), lambda name: ())
-        _show([ask_fitted(fitted, place, question) for place in at_once], at_once, out, full, topics)
+        at_once, answers = ask_each(at_once, lambda place: ask_fitted(fitted, place, question))
+        _show(answers, at_once, out, full, topics)
         return
     # Runs in words are a table, one run in words is a row by name, and {} is neither. A file of that name
     # is asked about, even if it is called `8xh100`.
@@ -124,7 +125,7 @@ def ask(
     at_once = configurations(wanted, lambda name: labels(columns.get(column_named(name, columns) or name, ())))
     fits: Fits = {}
     with progress(out.quiet):
-        answers = [ask_recognised(opened, place, want, question, seed, fits) for place in at_once]
+        at_once, answers = ask_each(at_once, lambda at: ask_recognised(opened, at, want, question, seed, fits))
     _show(answers, at_once, out, full, topics)
 
 

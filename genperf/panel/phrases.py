@@ -7,8 +7,9 @@ that only asks, or a number and a name without a blank (`tp8`). Cells are looked
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import product
 from typing import TypeAlias, TypeVar
 
 from msgspec import Struct, field
@@ -47,31 +48,47 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     """Return a question with what its words say as settings, names without a value, and the options among the words.
 
     `8 GPU cards` and `GPU cards 8` are `GPU cards=8` of such a column, and `rtx 3090 ti` is its cell. A word that means
-    nothing here becomes a setting of its own name. Two values of one name are refused.
+    nothing here becomes a setting of its own name. Several values of one name are an error of their own.
     """
-    text, settings = at.get(SCALE, ""), {name: value for name, value in at.items() if name != SCALE}
+    options = {name.removeprefix("--"): text for name, text in at.items() if name.startswith("--")}
+    text, settings = at.get(SCALE, ""), {n: value for n, value in at.items() if n != SCALE and not n.startswith("--")}
     if not text or is_number(text) or any(text in entry.levels for entry in legend.columns.values()):
-        return dict(at), [], {}
+        return settings | ({SCALE: text} if text else {}), [], options
     of_runs = next((name for name in legend.names if legend.cells_of_name(name, text)), None)
     if of_runs is not None:
         # `8n8g` of a column of such names; a machine is taken apart later.
-        return settings | {SCALE if machine_in(text)[0] else of_runs: text}, [], {}
+        return settings | {SCALE if machine_in(text)[0] else of_runs: text}, [], options
     phrases = _Words(legend, words_of_question(text)).read()
     nameless = [name for name, value in phrases if not value and name[0] != "-"]
     phrases = [(name, value) for name, value in phrases if value or name[0] == "-"]
     columns = {name: column_of_setting(legend, name, text) or name for name, text in (*settings.items(), *phrases)}
+    values = {name: [value] for name, value in settings.items()}
     for name, value in phrases:
-        earlier = next((other for other in settings if columns[other] == columns[name]), name)
-        if same(settings.setdefault(earlier, value), value):
-            continue
-        changes = [f"{columns[name]}={text}" for text in (settings[earlier], value)]
-        others = {n: text for n, text in (*settings.items(), *phrases) if columns[n] != columns[name] and n != text}
-        ways = [f"--at {shlex.quote(f'{n}={text}')}" for n, text in others.items() if text and n[0] != "-"]
-        ways += [f"--at {shlex.quote(changes[0])} --or {shlex.quote(changes[1])}"]
-        hint = "one of them" if name[0] == "-" else f"one, or genperf compare TABLE {' '.join(ways)}"
-        raise TableError(f"the question has both {' and '.join(changes)}", hint=hint)
-    options = {name.removeprefix("--"): text for name, text in settings.items() if name.startswith("--")}
-    return {name: text for name, text in settings.items() if name[0] != "-"}, nameless, options
+        earlier = next((other for other in values if columns[other] == columns[name]), name)
+        if not any(same(other, value) for other in values.setdefault(earlier, [])):
+            values[earlier].append(value)
+    for name in (name for name, of_name in values.items() if len(of_name) > 1):
+        what = " and ".join(f"{columns[name]}={value}" for value in values[name])
+        # What an option says is no list with the words beside it, and a word without a value may change what is meant.
+        is_list = name not in settings and name[0] != "-" and not nameless
+        listed_values = (f"{columns[of]}={','.join(each)}" for of, each in values.items() if of[0] != "-")
+        hint = (
+            f"one, or genperf ask TABLE --at {' --at '.join(map(shlex.quote, listed_values))}"
+            if is_list
+            else "one of them"
+        )
+        raise SeveralValuesError(f"the question has both {what}", hint=hint, values=values if is_list else {})
+    options |= {name.removeprefix("--"): text for name, (text,) in values.items() if name[0] == "-"}
+    return {name: text for name, (text,) in values.items() if name[0] != "-"}, nameless, options
+
+
+class SeveralValuesError(TableError):
+    """The words of a question have several values of one name, `64 or 128 gpus`, which `ask` answers one by one."""
+
+    def __init__(self, message: str, *, hint: str | None = None, values: Mapping[str, Sequence[str]]) -> None:
+        super().__init__(message, hint=hint)
+        #: The configurations; none where the values contradict each other.
+        self.places = [dict(zip(values, place, strict=True)) for place in product(*values.values())] if values else []
 
 
 class _Words(Struct, dict=True):
@@ -147,11 +164,11 @@ class _Words(Struct, dict=True):
             return place + 2, *option
         if is_size:
             return end if name else place + 1, self.sizes or name or value, value.upper()
-        if _BETWEEN.fullmatch(noun) or noun == "|":
-            # `64 or 128 gpus`
-            others = (k for k in range(place + 2, len(self.words)) if self.word(k) != "|")
-            other = next((k for k in others if not _BETWEEN.fullmatch(self.word(k))), place)
-            name = self.longest(other + 1, self.name)[0] if self.word(other).isdecimal() else None
+        if _BETWEEN.fullmatch(noun) or noun == "|" or _NUMBER.fullmatch(noun):
+            # `64, 128 or 256 gpus`
+            last = len(self.words)
+            end = next((k for k in range(place + 1, last) if not self.is_listed(k)), last)
+            name = self.longest(end, self.name)[0] if _NUMBER.fullmatch(self.word(end - 1)) else None
             return place + 1, name or self.name_before(place), value
         if noun.isalpha() and not self.is_prose(noun):
             behind, end = self.longest(place + 2, self.name)
@@ -162,6 +179,11 @@ class _Words(Struct, dict=True):
             if not self.longest(place + 1, self.cell)[0]:
                 return place + 2, noun, value
         return place + 1, self.name_before(place), value
+
+    def is_listed(self, place: int) -> bool:
+        """Tell whether a word is a number of a list, or stands between two of them."""
+        word = self.word(place)
+        return word == "|" or any(pattern.fullmatch(word) for pattern in (_BETWEEN, _NUMBER))
 
     def name_before(self, place: int) -> str:
         """Return the name of a number alone: `batch 32 or 64` has two of one name, any other is the count."""

@@ -123,7 +123,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     ({'pipe': '8'}, ('asked, and found nowhere in the runs: colour', 'lr was always 8: nothing shows another one'))
     """
     absent, options, settings, constant_notes, wanted = list[str](), dict[str, str](), _Cells(), list[str](), ""
-    if not all(map(is_number, at.values())):
+    if not all(map(is_number, at.values())) or any(name.startswith("--") for name in at):
         at, nameless, options = settings_in_words(legend, at)
         at, absent = _machines_apart(legend, at)
         absent += nameless

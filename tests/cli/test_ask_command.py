@@ -566,6 +566,23 @@ def test_several_configurations_are_answered_as_each_of_them(
     assert re.findall(r"(\d+) gpus: ((?:not )?done)", planned) == [("32", "not done"), ("512", "done")]
 
 
+@pytest.mark.parametrize(
+    ("words", "at"),
+    [
+        ("64, 128 or 256 gpus", ("gpus=64,128,256",)),
+        ("ddp or fsdp on 64 gpus at $2/h", ("strategy=DDP,FSDP", "gpus=64")),
+    ],
+)
+def test_several_values_in_words_are_those_of_the_options(shell: Shell, words: str, at: tuple[str, ...]) -> None:
+    rows = [f"{8 * n},{s},{k * 1900 * n**0.97:.1f}" for s, k in (("DDP", 1.0), ("FSDP", 0.8)) for n in (1, 2, 4)]
+    Path("runs.csv").write_text("\n".join(["gpus,strategy,images_per_s", *rows]))
+    price = ("--price", "$2/h") if "$" in words else ()
+    by_options = reply(shell, "ask", "runs.csv", *(f"--at={each}" for each in at), *price)
+    assert reply(shell, "ask", "runs.csv", words) == by_options
+    assert len(by_options) == len(at[0].split(","))
+    assert [answer.value for answer in gp.ask("runs.csv", words)] == [of["answers"][0]["value"] for of in by_options]
+
+
 def test_one_run_is_answered_for_several_counts(shell: Shell) -> None:
     run = ("ask", "8xh100", "7B", "76800tok/s", "--tokens", "1T", "--at", "64,128")
     assert [answer["training"]["devices"] for answer in reply(shell, *run)] == [64.0, 128.0]

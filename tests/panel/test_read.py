@@ -196,9 +196,9 @@ def test_words_of_a_question(words: str, settings: str) -> None:
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        ("fsdp or ddp on 64 gpus", "--at GPUs=64 --at strategy=FSDP --or strategy=DDP"),
-        ("batch 8 or 16", "--at batch_per_gpu=8 --or batch_per_gpu=16"),
-        ("64, 128 gpus", "--at GPUs=64 --or GPUs=128"),
+        ("fsdp or ddp on 64 gpus", "ask TABLE --at strategy=FSDP,DDP --at GPUs=64"),
+        ("batch 8 or 16", "ask TABLE --at batch_per_gpu=8,16"),
+        ("64, 128 256 gpus", "ask TABLE --at GPUs=64,128,256"),
         ("1B images on 64 gpus", "--samples"),
         ("64 gpus no fsdp", "name what is meant"),
         ("64 gpus fdsp", "did you mean 'FSDP'?"),
