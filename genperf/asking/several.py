@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.text import Text
 
@@ -21,21 +21,18 @@ LEAST_WIDTH = 12
 STEP = "step"
 
 
-def beside(answers: Sequence[Answer], varied: Collection[str], width: int) -> list[Text]:
-    """Return the answers as lines of at most a width, in columns."""
-    lines = [*_lines(answers, varied, width)]
+def beside(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width: int) -> list[Text]:
+    """Return the answers at some configurations as lines of at most a width, in columns."""
+    lines = [*_lines(answers, places, width)]
     for line in lines:
         line.truncate(width, overflow="ellipsis")
         line.rstrip()
     return lines
 
 
-def _lines(answers: Sequence[Answer], varied: Collection[str], width: int) -> Iterator[Text]:
-    """Yield the answers as lines: of each its values and below them their intervals, then what their verdicts mean.
-
-    `varied` are the names whose values tell the configurations apart.
-    """
-    names = [_name_of(answer, varied) for answer in answers]
+def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width: int) -> Iterator[Text]:
+    """Yield the answers as lines: of each its values and below them their intervals, then what their verdicts mean."""
+    names = [_name_of(answer, apart) for answer, apart in zip(answers, differing_values(places), strict=True)]
     first_width = max(LEAST_WIDTH, max(map(len, names)) + 3)
     heads, *values_and_ends = map("".join, zip(*_columns(answers, width - first_width), strict=True))
     facts = answers[0].facts
@@ -96,14 +93,21 @@ def _column(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(text.rjust(max(map(len, texts)) + 2) for text in texts)
 
 
-def _name_of(answer: Answer, varied: Collection[str]) -> str:
+def differing_values(places: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """Return of each configuration the values in which they differ."""
+    names = [name for name in places[0] if len({place[name] for place in places}) > 1]
+    return [{name: place[name] for name in names} for place in places]
+
+
+def _name_of(answer: Answer, apart: Mapping[str, str]) -> str:
     """Return what tells a configuration from the others: its count, and the settings that vary."""
     facts = answer.facts
     at = answer.answers[0].at if facts is None else {**facts.series, **facts.at}
-    columns = [column for name in varied if (column := column_named(name, at)) is not None]
+    columns = {name: column_named(name, at) or name for name in apart}
+    settings = {column: at.get(column, apart[name]) for name, column in columns.items()}
     if facts is None:
-        return join_values({column: at[column] for column in columns})
+        return join_values(settings)
     count = count_text(facts.growth.target.count, facts.growth.name)
     # The devices show which nodes are meant.
-    settings = {c: at[c] for c in columns if c != facts.growth.name and meant_by(c) not in PLACES}
+    settings = {c: value for c, value in settings.items() if c != facts.growth.name and meant_by(c) not in PLACES}
     return ", ".join(filter(None, [count, join_values(settings)]))

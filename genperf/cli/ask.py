@@ -146,8 +146,6 @@ def _show(
 
     if out.written(answers[0] if len(answers) == 1 else [answer.to_dict() for answer in answers]):
         return
-    # What tells the configurations apart.
-    varied = [name for name in at[0] if len({place[name] for place in at}) > 1]
     # A pipe has 80 columns, and not every terminal the letters of a picture.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
     letters = (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16")
@@ -158,13 +156,15 @@ def _show(
             return
         from genperf.asking.several import beside
 
-        out.styled(beside(answers, varied, width))
+        out.styled(beside(answers, at, width))
         return
+    from genperf.asking.several import differing_values
+
     if full and not out.quiet:
         tell_all([line for line in (answers[0].read_as, *answers[0].notes) if line])
-    for answer, place in zip(answers, at, strict=True):
-        if varied:
-            tell(f"At {join_values({name: place[name] for name in varied})}:")
+    for answer, apart in zip(answers, differing_values(at), strict=True):
+        if apart:
+            tell(f"At {join_values(apart)}:")
         if keys:
             texts = [answer.sentences[key] for key in keys if key in answer.sentences]
             tell_all(texts or ["nothing of it is known: --full shows what is"])

@@ -583,6 +583,15 @@ def test_several_values_in_words_are_those_of_the_options(shell: Shell, words: s
     assert [answer.value for answer in gp.ask("runs.csv", words)] == [of["answers"][0]["value"] for of in by_options]
 
 
+def test_what_no_run_shows_tells_configurations_apart(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,images_per_s\n1,410\n2,792\n4,1530\n")
+    lines = done(shell, "ask", "runs.csv", "8 gpus, precision=fp8 or precision=bf16").splitlines()
+    assert [line.split("  ")[0] for line in lines if "images/s" in line] == [
+        "✗ 8 gpus, precision=fp8",
+        "✗ 8 gpus, precision=bf16",
+    ]
+
+
 def test_one_run_is_answered_for_several_counts(shell: Shell) -> None:
     run = ("ask", "8xh100", "7B", "76800tok/s", "--tokens", "1T", "--at", "64,128")
     assert [answer["training"]["devices"] for answer in reply(shell, *run)] == [64.0, 128.0]
