@@ -344,11 +344,7 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     heads = [_header(answer, width), *(Text(line, style="dim") for line in (*subtitle, titles))]
     lines = [*(line for line in heads if line.plain.strip()), *map(_row, rows_of(answer))]
     closing = [*_closing(answer, width)]
-    if footer and answer.read_back:
-        closing.append(Text(f"read: {answer.read_back}", style="dim"))
-    if footer and answer.reading:
-        notes = f"{counted(len(answer.notes), 'note')}, " if answer.notes else ""
-        closing.append(Text(f"{notes}all: --full · {answer.read_as}", style="dim"))
+    closing += footer_of(answer) if footer else ()
     if picture and facts is not None:
         # Drawn is what all devices do together, which no share of each is.
         likeliest, rows = answer.answers[0], min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
@@ -360,6 +356,15 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
         line.truncate(width, overflow="ellipsis")
         line.rstrip()
     return [line if line.plain else Text(" ") for line in lines[:MOST_LINES]]
+
+
+def footer_of(answer: Answer) -> Iterator[Text]:
+    """Yield which rows are left out, how many notes there are, and how the table was read."""
+    if answer.read_back:
+        yield Text(f"read: {answer.read_back}", style="dim")
+    if answer.reading:
+        notes = f"{counted(len(answer.notes), 'note')}, " if answer.notes else ""
+        yield Text(f"{notes}all: --full · {answer.read_as}", style="dim")
 
 
 def _header(answer: Answer, width: int) -> Text:

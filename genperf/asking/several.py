@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rich.text import Text
 
-from genperf.asking.answer import MEASURED, Answer, Row, in_a_line, rows_of
+from genperf.asking.answer import MEASURED, Answer, Row, footer_of, in_a_line, rows_of
 from genperf.facts import Planned
 from genperf.panel.machine import PLACES
 from genperf.vocabulary.names import column_named, meant_by
 from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
 from genperf.words.growth import limits_text, plan_line
 from genperf.words.numbers import count_text, join_values
-from genperf.words.verdict import BLIND
+from genperf.words.verdict import BLIND, fits_text
 
 #: Columns of a configuration's name at least.
 LEAST_WIDTH = 12
@@ -53,6 +53,8 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
         if answer.facts is not None and (kept := _kept(answer.facts.plan)):
             sign, style = (MEASURED, "") if kept.startswith("done") else (MARKS[BLIND], f"bold {COLORS[BLIND]}")
             yield Text(f"{sign} {name}: {kept}", style=style)
+        if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):
+            yield Text(f"{MARKS[BLIND]} {name}: {fails}", style=f"bold {COLORS[BLIND]}")
     # The farthest of a verdict has its reason.
     farthest = {answer.answers[0].verdict: answer for answer in answers}
     for verdict, answer in farthest.items():
@@ -61,8 +63,7 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     steps = [next_line(answer.facts) for answer in answers if answer.facts is not None]
     for step in [*dict.fromkeys(filter(None, steps))][-1:]:
         yield Text.assemble(("→ next", "bold"), "  ", step)
-    if answers[0].reading is not None:
-        yield Text(f"all: --full · {answers[0].read_as}", style="dim")
+    yield from footer_of(answers[0])
 
 
 def _kept(planned: Planned | None) -> str:

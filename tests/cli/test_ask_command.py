@@ -592,6 +592,16 @@ def test_what_no_run_shows_tells_configurations_apart(shell: Shell) -> None:
     ]
 
 
+def test_several_counts_tell_what_is_left_out_and_what_fails(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,images_per_s\n1,410\n2,792\n4,1530\n8,29O5\n")
+    said = done(shell, "ask", "runs.csv", "--at", "gpus=16,32")
+    assert re.search(r"read: 1 row left out .*29O5", said)
+    rows = "\n".join(f"{n},{b},{'OOM' if b > 64 else n * b * 2}" for n in (1, 2, 4) for b in (16, 32, 64, 128, 256))
+    Path("fails.csv").write_text(f"gpus,batch,images_per_s\n{rows}\n")
+    said = done(shell, "ask", "fails.csv", "--at", "gpus=8", "--at", "batch=32,256")
+    assert re.search(r"✗ 8 gpus, batch=256: .*fail", said)
+
+
 def test_one_run_is_answered_for_several_counts(shell: Shell) -> None:
     run = ("ask", "8xh100", "7B", "76800tok/s", "--tokens", "1T", "--at", "64,128")
     assert [answer["training"]["devices"] for answer in reply(shell, *run)] == [64.0, 128.0]
