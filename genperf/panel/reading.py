@@ -73,7 +73,6 @@ from genperf.vocabulary.names import (
     canonical_of_singular,
     column_named,
     column_of,
-    counted_noun,
     counts_cores,
     counts_devices,
     is_batch_of_a_node,
@@ -371,13 +370,13 @@ def _names_of_failed(reading: Reading, requested: Mapping[str | None, float | No
 
 
 def _settle_servers(reading: Reading, counts: dict[str | None, TableColumn]) -> None:
-    """Read servers as nodes where they hold devices: of GPUs several on each in every run, or of a column of these."""
+    """Read servers as nodes where they hold devices: a column says how many, or each has several and no `workers`."""
     servers, devices = counts["servers"], counts.get("workers")
     holds_devices = "devices_per_node" in counts
-    if devices is not None and not {"gpu", "gpus"}.isdisjoint(words_in(devices.name)) and servers.lowest > 0.0:
+    if devices is not None and words_in(devices.name).isdisjoint(("worker", "workers")) and servers.lowest > 0.0:
         on_each = devices.values / servers.values
         holds_devices |= bool(np.min(on_each) > 1.0 and np.ptp(on_each) <= CELL_ROUNDING * np.max(on_each))
-    if holds_devices and counted_noun(servers.name) == "servers" and "nodes" not in reading.mapping:
+    if holds_devices and noun_of(servers.name).lower() == "servers" and "nodes" not in reading.mapping:
         servers.canonical, counts["nodes"], reading.mapping["nodes"] = "nodes", servers, servers.name
 
 

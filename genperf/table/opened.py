@@ -412,7 +412,12 @@ def _not_delimited(text: str, name: str) -> Source | None:
         return table_of_paragraph
     if facts.is_log(text) and (log := facts.source_of_log(text, name)) is not None:
         return log
-    table = cut_table(text)
+    return _cut(text, name)
+
+
+def _cut(text: str, name: str, above: int = 3) -> Source | None:
+    """Read a table in columns whose cells may be empty, below so many lines; None of another text."""
+    table = cut_table(text, above)
     return None if table is None else read_delimited(table, name, "\t")
 
 
@@ -433,10 +438,13 @@ def _table_or_log(text: str, name: str) -> Source:
     try:
         source = read_delimited(text, name, None)
     except TableError:
-        other = _not_delimited(text, name)
+        other = _cut(text, name, 0) or _not_delimited(text, name)
         if other is None:
             raise
         return other
+    if source.delimiter in (" ", RUNS) and source.ragged and (whole := _cut(text, name, 0)) is not None:
+        # Rows end before their header does.
+        return whole
     columns = source.cells.values()
     unnamed = source.cells.get("column1")
     holds_no_cells = len(columns) == 1 or (unnamed is not None and not mostly_numbers(labels(unnamed).tolist()))
@@ -712,7 +720,7 @@ def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False
         n: cells.tolist() for n, cells in source.columns.items() if cells.dtype.kind == "O" and n not in facts.PATHS
     }
     words = {*re.split(r"[\W\d_]+", " ".join(source.columns).lower())}
-    comma = not words.isdisjoint(words_of("headers.decimal_comma"))
+    comma = points or not words.isdisjoint(words_of("headers.decimal_comma"))
     first_texts = [cell.strip() for cells in texts.values() for cell in cells[:FIRST_ROWS] if isinstance(cell, str)]
     decimal_point = any("." in text and is_number(text) and not EUROPEAN_GROUPS.fullmatch(text) for text in first_texts)
     # Beside decimal points a comma parts thousands, whatever parts the cells.
@@ -727,7 +735,7 @@ def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False
             units_in_cells |= {name: unit} if unit else {}
             steps += notes
     if not (points or decimal_point) and any("decimal comma read" in note.text for note in steps):
-        # Beside `1.904,5` and `18,80` the points of other columns part thousands.
+        # Beside `1.904,5` and `18,80` the points of other columns part thousands, and no comma does.
         return _with_numbers(source, units, points=True)
     for name in (n for n in texts if not (points or decimal_point) and header_of(n).kind == "rate"):
         dotted = [text for text in texts[name] if isinstance(text, str) and "." in text]

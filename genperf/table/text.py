@@ -619,7 +619,10 @@ def cut_table(text: str, above: int = 3) -> str | None:
     if not 3 <= len(lines) <= MOST_NAMES or width > MOST_NAMES or any(map(str.isdigit, lines[0])):
         return None
     used = [any(line[k : k + 1].strip() for line in lines) for k in range(width)]
-    starts = [start for start, _ in _spans(used)]
+    spans = _spans(used)
+    below = [any(line[start:end].strip() for line in lines[1:]) for start, end in spans]
+    # A name of several words, `# of nodes`, is one of a column.
+    starts = [s for k, (s, _) in enumerate(spans) if k == 0 or below[k] or s - spans[k - 1][1] > 1]
     rows = [
         [line[start:end].strip() for start, end in zip(starts, [*starts[1:], width], strict=True)] for line in lines
     ]
@@ -945,7 +948,10 @@ def guess_delimiter(text: str) -> str:
         return RUNS if aligned or grouped or share < LEAST_AGREEMENT <= agreed else best
     blanks, runs = agreement(" ", 0), agreement(RUNS, 0)
     titled = agreements[RUNS][0] >= AGREEMENT_OF_TITLED > blanks[0]
-    return RUNS if titled or runs[0] > blanks[0] else " " if blanks[1] else ","
+    # `local batch` above `1x4 V100` may have as many words as there are cells: then no cell holds a number and a blank.
+    in_words = [cell.split() for line in text.splitlines()[1:FIRST_ROWS] for cell in _split(line, RUNS) if " " in cell]
+    fewer = runs[0] == blanks[0] and 1 < runs[1] < blanks[1] and not any(map(_is_number, itertools.chain(*in_words)))
+    return RUNS if titled or fewer or runs[0] > blanks[0] else " " if blanks[1] else ","
 
 
 def column_names(cells: Sequence[str], where: str) -> list[str]:

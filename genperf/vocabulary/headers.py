@@ -73,6 +73,8 @@ _OF_STEPS = late(rf"([1-9]\d*|(?=k ))(k?) ?({'|'.join(sorted(STEP_WORDS))})\b")
 #: `it_s`, `steps_s`: so many a second.
 _STEPS_A_SECOND = late(rf"((?:train_|env_|mean_|avg_)?{any_of('headers.counted_steps')})_s", re.IGNORECASE)
 _PER = late(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
+#: `tok_s_gpu`: the rate of one device.
+_OF_ONE_DEVICE = late(rf"(?<![^\W_])((?:{_LONG})s?_(?:s|sec|second))_({'|'.join(sorted(DEVICE_WORDS))})$")
 #: `num.gpus`, `Step.time..ms.`: what R makes of blanks and signs.
 _DOTTED = late(r"[^\W\d_]+(?:\.{1,2}[^\W_]+)+\.*")
 _DOTTED_RATE = late(
@@ -348,7 +350,7 @@ def _sides_of_ratio(text: str) -> list[list[str]]:
     # No seconds are per second: `s/sec` is of samples.
     spaced = re.sub(r"\bs(?=/s(?:ec(?:ond)?)?\b)", "samples", spaced)
     spaced = re.sub(r"^1(000)?000(?= \w+ ?(?:/|per ))", lambda size: "m" if size[1] else "k", spaced)
-    spaced = _PER_DEVICE_FIRST.sub(r"\2 \1", spaced)
+    spaced = _OF_ONE_DEVICE.sub(r"\1 per \2", _PER_DEVICE_FIRST.sub(r"\2 \1", spaced))
     sides = [re.split(r"[\s_\-.,:()\[\]]+", side) for side in _PER.split(spaced)]
     sides = [[word for word in side if word] for side in sides]
     sides[0] = _MANY.sub(r"\1 \2", " ".join(sides[0])).split()

@@ -194,7 +194,7 @@ def _in_other_words(column: str) -> frozenset[str]:
     # `Compute nodes in training job`: what is left without words for a run has to be the name of a part of a machine.
     counted = counted_noun(apart)
     noun = "_".join(word for word in counted.split("_") if _OF_A_RUN.fullmatch(word) is None)
-    machines = {alias for canonical in (*LEVELS, "threads") for alias in ALIASES[canonical]}
+    machines = {alias for canonical in (*LEVELS, "servers", "threads") for alias in ALIASES[canonical]}
     of_a_run = {noun, f"{noun}s"} & machines if noun != counted else set()
     # `Ranks per host`: the first has to be a name of workers, the second one of nodes.
     per = _ONE_PER_OTHER.fullmatch(counted_noun(apart))

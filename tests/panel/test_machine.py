@@ -286,6 +286,8 @@ def test_servers_that_hold_devices_are_nodes(devices: dict[str, list[int] | int]
     runs = pd.DataFrame({"servers": [1, 2, 3, 4], **devices, "images/s": [2790, 5310, 7700, 10100]})
     by_servers, by_gpus = (gp.ask(runs, **at) for at in ({"servers": 16}, {"gpus": 64}))
     assert by_servers.value == pytest.approx(by_gpus.value) == pytest.approx(36_000, rel=0.05)
+    of_words = runs.rename(columns={"servers": "servers used", "gpus": "world_size"})
+    assert gp.ask(of_words, nodes=16).value == pytest.approx(by_gpus.value)
     assert by_gpus.to_dict()["at"]["servers"] == 16
     assert gp.fit(runs).predict({"gpus": [64]})["throughput"][0] == pytest.approx(by_gpus.value)
     # Workers of one server each may push to it.

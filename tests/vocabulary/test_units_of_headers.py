@@ -74,10 +74,16 @@ def test_std_are_hours_behind_a_german_word_and_a_deviation_elsewhere() -> None:
         ("examples.sec", "examples"),
         ("Throughput..images.sec.", "images"),
         ("GPU hours per day", ""),
+        ("tput", ""),
     ],
 )
 def test_multiples_and_amounts_of_time_are_part_of_what_a_rate_counts(column: str, counted: str) -> None:
     assert (header_of(column).kind, header_of(column).counted) == ("rate", counted)
+
+
+@pytest.mark.parametrize(("column", "counted"), [("tok_s_gpu", "tokens"), ("imgs_sec_device", "images")])
+def test_a_rate_in_underscores_may_be_that_of_a_device(column: str, counted: str) -> None:
+    assert header_of(column) == Header("rate", "s", counted, shared=True)
 
 
 @pytest.mark.parametrize(
