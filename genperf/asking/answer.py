@@ -413,15 +413,20 @@ def _row(row: Row) -> Text:
 def rows_of(answer: Answer) -> list[Row]:
     """Return the rows of the card and of the page: what is wanted, the amounts that are asked about, the others.
 
-    Of each those with a value beside come first; of rows of one name and value the first stays.
+    Of each those with a value beside come first, and the utilisation, which is one more; of rows of one name and value
+    the first stays.
     """
     wanted, row_of_value = answer.answers[0].quantity, dict[tuple[str, str], Row]()
-    # False comes before True.
-    for row in sorted(
-        _known_rows(answer), key=lambda row: (row.name != wanted, row.name not in OF_THE_QUESTION, not row.beside)
-    ):
+
+    def order(row: Row) -> tuple[bool, ...]:
+        # False comes before True.
+        follows = not row.beside and row.name != QUANTITIES["mfu"].label
+        return row.name != wanted, row.name not in OF_THE_QUESTION, follows
+
+    for row in sorted(_known_rows(answer), key=order):
         row_of_value.setdefault((row.name, row.value), row)
-    return list(row_of_value.values())[:MOST_ROWS]
+    rows = list(row_of_value.values())
+    return rows[: MOST_ROWS + any(row.name == QUANTITIES["mfu"].label for row in rows)]
 
 
 def _known_rows(answer: Answer) -> Iterator[Row]:
@@ -513,6 +518,8 @@ def _following_rows(facts: Facts) -> Iterator[Row]:
             if unit == "d":
                 # A short training is told in minutes.
                 ends, unit = Interval(*(DURATIONS[unit] * end for end in ends.ends)), SECONDS
+            if quantity.is_share:
+                ends, unit = Interval(*(100.0 * end for end in ends.ends)), "%"
             yield _interval_row(quantity.label, ends, unit)
     if (cost := _cost(growth, value)) is not None and growth.costs is not None:
         yield _interval_row(_COST, *cost, growth.costs[0] if growth.grows else None)

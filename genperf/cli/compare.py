@@ -29,6 +29,7 @@ from genperf.cli.output import Output
     shared.PRICE,
     shared.PER,
     shared.TOKENS,
+    shared.PEAK,
 )
 @shared.one_parameter(
     "about",
@@ -47,6 +48,7 @@ def compare(
     price: str | None,
     per: str | None,
     tokens: str | None,
+    peak: str | None,
     about: dict[str, Any],
     roles: dict[str, Any],
     out: Output,
@@ -73,9 +75,9 @@ def compare(
     for text in changes:
         fitted, change = configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted, bandwidth_of_runs)
         changed.append(change)
-    ranking = search.compare(
-        fitted, wanted, changed or over, price=paid_at(price, per), tokens=training_of(tokens).tokens, **about
-    )
+    training = training_of(tokens, peak)
+    about |= {"tokens": training.tokens, "peak": training.peak}
+    ranking = search.compare(fitted, wanted, changed or over, price=paid_at(price, per), **about)
     if out.written(ranking, ranking.table):
         return
     out.lines(ranking.lines)

@@ -199,7 +199,11 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         # A count or a batch is read in full, whatever its size.
         is_whole = value.is_integer() or abs(value) >= 1e4
-        return f"{value + 0.0:.0f}" if is_whole and abs(value) < 1e9 else f"{value:.4g}"
+        if is_whole and abs(value) < 1e9:
+            return f"{value + 0.0:.0f}"
+        from genperf.words.numbers import setting_text
+
+        return setting_text(value) if float(f"{value:.4g}") == value > 1.0 else f"{value:.4g}"
     return str(value)
 
 

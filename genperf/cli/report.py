@@ -32,6 +32,7 @@ from genperf.errors import GenperfError
     shared.DEADLINE,
     shared.BUDGET,
     shared.TOKENS,
+    shared.PEAK,
     option("--capacity", metavar="NAME=X", multiple=True, help="memory=80: the page shows which runs keep it."),
     shared.INTERVAL,
 )

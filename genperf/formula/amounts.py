@@ -13,7 +13,7 @@ BYTES: dict[str, float] = {
 UNITS: dict[str, float] = {**DURATIONS, **MULTIPLES, **BYTES}
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _UNIT = "|".join(sorted(UNITS, key=len, reverse=True))
-_AMOUNT = re.compile(rf"^\s*([-+]?{_NUMBER})\s*({_UNIT})?\s*$")
+_AMOUNT = re.compile(rf"^\s*([-+]?{_NUMBER})\s*({_UNIT})?\s*$", re.ASCII)
 #: A bandwidth: a small b or "bit" are bits, a large B bytes.
 _BANDWIDTH = re.compile(rf"^\s*({_NUMBER})\s*([kKMGT]?)(bit|b|B)(?:/s|ps)\s*$")
 #: An amount within a formula: behind no name, number or point, and before none.

@@ -33,6 +33,8 @@ class Quantity(Struct, frozen=True):
     label: str = ""
     #: Where answers report it: with a training, or beside every prediction that determines it.
     reported: Literal["", "training", "beside"] = ""
+    #: Whether it is a fraction, which answers print in per cent.
+    is_share: bool = False
 
 
 #: A new quantity is a row here; a column that it reads has its names in `vocabulary/words.toml`.
@@ -40,7 +42,7 @@ QUANTITIES: dict[str, Quantity] = {
     "throughput": Quantity("work/value"),
     "tokens_per_s": Quantity("throughput*sequence", "tokens/s", "tokens", "training"),
     "flops_per_device": Quantity("6*parameters*tokens_per_s/workers", "flop/s"),
-    "mfu": Quantity("flops_per_device/peak", "", "MFU", "training"),
+    "mfu": Quantity("flops_per_device/peak", "", "MFU", "training", is_share=True),
     "total": Quantity("value*steps", "s"),
     "machine_hours": Quantity("machines*total/3600", "h"),
     "spending": Quantity("price*machines"),

@@ -338,6 +338,10 @@ def _checked(factor: Factor, source: Source, schema: Schema, new_levels: bool = 
     cells = source.columns[factor.name]
     if factor.numeric:
         values, faults = numbers(cells)
+        sizes = {row: amount(label(cells[row])) for row in faults}
+        amounts = {row: size for row, size in sizes.items() if size is not None and math.isfinite(size)}
+        values[[*amounts]] = [*amounts.values()]
+        faults = {row: reason for row, reason in faults.items() if row not in amounts}
         faults |= faults_of(values)
         # Each cell is a number, and then one that a count can have.
         faults = faults or dict.fromkeys(np.flatnonzero(factor.positive & (values <= 0)).tolist(), "is not above zero")

@@ -153,13 +153,15 @@ class View(Struct, frozen=True, dict=True):
     budget: str | None = None
     #: The tokens of a training, `1T`, in the place of the work in all: the page shows its days and its cost.
     tokens: str | None = None
+    #: The peak of a device, `h100` or `312T`: the page then has the utilisation (MFU).
+    peak: str | None = None
     #: Predicted quantities by name, each with the most that a run may have: the page then shows what fits.
     capacity: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def question(self) -> Question:
         """What is asked beside the configuration, read from the texts of the view."""
-        names = ("price", "per", "samples", "deadline", "budget", "tokens")
+        names = ("price", "per", "samples", "deadline", "budget", "tokens", "peak")
         return replace(question_of(**{name: getattr(self, name) for name in names}), interval=self.interval)
 
     def priced(self, models: Iterable[tuple[Mapping[str, str], FitResult]]) -> Self:

@@ -40,6 +40,7 @@ from genperf.words.numbers import (
     heading,
     join_values,
     million_of,
+    share_text,
     singular,
     suited_unit,
     taken_text,
@@ -114,9 +115,12 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
             columns["cheapest"] = (100 * table["cheapest"]).map("{:.0f} %".format)
         if "fits" in table:
             columns["fits"] = (100 * table["fits"]).map("{:.0f} %".format)
-        reported = {n: QUANTITIES[n] for n in REPORTED if n in table}
-        labels = {n: f"{q.label} ({q.unit})" if q.unit else q.label for n, q in reported.items()}
-        columns |= {label: table[n].map(three_digits) for n, label in labels.items()}
+        # A throughput in tokens has a column.
+        shown = {"tokens_per_s"} if quantity.samples == "tokens" else set()
+        reported = {n: QUANTITIES[n] for n in REPORTED if n in table and n not in shown}
+        for name, row in reported.items():
+            head = f"{row.label} ({row.unit})" if row.unit else row.label
+            columns[head] = table[name].map(share_text if row.is_share else three_digits)
         judged = zip(table["verdict"], table["reason"], strict=True)
         columns["verdict"] = [f"{verdict}{footnote_marks.get(reason, '')}" for verdict, reason in judged]
         footnotes = [f"[{k}] {reason}" for k, reason in enumerate(reasons, 1)]
@@ -150,6 +154,7 @@ def compare(
     price: Paid | None = None,
     work: str | None = None,
     tokens: float | None = None,
+    peak: float | None = None,
     interval: float = 0.9,
     seed: int = 0,
     **configuration: Any,
@@ -176,6 +181,9 @@ def compare(
         The samples of a step, a formula over the columns; from the columns where omitted.
     tokens : float, optional
         Of a training of a transformer: each alternative then has the days that it takes, and with a price its cost.
+    peak : float, optional
+        Of a transformer, the operations per second of a device at most: each alternative then has its utilisation
+        (MFU), a fraction.
     interval : float
         Nominal coverage.
     seed : int
@@ -208,7 +216,7 @@ def compare(
     # What changes leave open is as in the runs of the first model.
     starts = compared[:1] if changes else compared
     setting = _shared_setting([(group, model) for group, model, _ in starts], levels, columns)
-    question = _Question(columns, work, interval, Training(tokens), price, maximize, bool(changes), setting)
+    question = _Question(columns, work, interval, Training(tokens, peak), price, maximize, bool(changes), setting)
     outcomes, refused = list[_Outcome](), dict[str, GenperfError]()
     for place, (group, model, changes_of_model) in enumerate(compared):
         outcome = attempted(_outcome, model, group, levels, changes_of_model, question, seed + place)

@@ -44,6 +44,7 @@ from genperf.words.numbers import (
     join_values,
     million_of,
     only_for_times,
+    setting_text,
     singular,
     three_digits,
     with_article,
@@ -202,7 +203,9 @@ def _cell(name: str, value: object, settings: Collection[str]) -> str:
         return str(value)
     if name in settings:
         # What a group does not have, or what follows from others there.
-        return "–" if np.isnan(value) else f"{value:.15g}"
+        if np.isnan(value):
+            return "–"
+        return setting_text(value) if value >= 1e6 else f"{value:.15g}"
     if name in ("wins", "meets"):
         return f"{100 * value:.0f} %"
     return duration_text(value) if name == "total" else three_digits(value)

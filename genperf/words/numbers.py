@@ -79,9 +79,11 @@ def join_values(values: Mapping[str, Any]) -> str:
 def setting_text(value: Any) -> str:
     """Return a value of a factor as `--at` takes it: 8, 0.25, 175B.
 
-    >>> [setting_text(value) for value in (8.0, 0.25, 1.75e11, 4194304.0, "bf16")]
-    ['8', '0.25', '175B', '4194304', 'bf16']
+    >>> [setting_text(value) for value in (8.0, 0.25, 1.75e11, 4194304.0, "bf16", "13000000000")]
+    ['8', '0.25', '175B', '4194304', 'bf16', '13B']
     """
+    if isinstance(value, int | np.integer) or (isinstance(value, str) and value.isdecimal() and value[0] != "0"):
+        value = float(value)
     if not isinstance(value, float) or not 1e6 <= abs(value) < 1e15:
         return f"{value:g}" if isinstance(value, float) else str(value)
     size, letter = next((size, letter) for size, letter in LETTERS if abs(value) >= size)

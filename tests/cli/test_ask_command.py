@@ -619,6 +619,33 @@ def test_the_utilisation_is_that_of_the_network_that_a_column_names(shell: Shell
     assert answer["mfu"] == pytest.approx(expected, rel=1e-3)
     (row,) = reply(shell, "predict", "runs.csv", *question, "--show", "mfu")["predictions"]
     assert row["mfu"] == pytest.approx(answer["mfu"], rel=1e-9)
+    change = ("--at", "gpus=64", "--at", f"model={names[-1]}", "--or", "gpus=32", "--peak", "989T")
+    mfu_of = {row["change"]: row["mfu"] for row in reply(shell, "compare", "runs.csv", *change)["ranking"]}
+    assert mfu_of["as it is"] == pytest.approx(answer["mfu"], rel=1e-9)
+    assert f"{100 * answer['mfu']:.0f} %" in done(shell, "compare", "runs.csv", *change)
+    done(shell, "report", "runs.csv", *question)
+    assert f"MFU of {100 * answer['mfu']:.0f} %" in Path("report.html").read_text(encoding="utf-8")
+
+
+def test_the_utilisation_stays_on_the_card_beside_a_training(shell: Shell) -> None:
+    rows = [f"{n},4096,{32 * n},{n * 9000}" for n in (8, 16, 32)]
+    Path("runs.csv").write_text("\n".join(["gpus,seq_len,global_batch,tokens_per_s", *rows]))
+    question = ("--at", "gpus=64", "--let", "parameters=7e9", "--peak", "989T", "--tokens", "1T", "--price", "2/h")
+    assert re.search(r"^MFU +\d+(\.\d)? % ", done(shell, "ask", "runs.csv", *question), re.MULTILINE)
+
+
+def test_amounts_are_read_at_every_door(shell: Shell) -> None:
+    rows = [f"{size},{n},{n * rate}" for size, rate in (("7B", 9000), ("13B", 5000)) for n in (8, 16, 32)]
+    Path("runs.csv").write_text("\n".join(["params,gpus,tokens_per_s", *rows]))
+    expected = gp.ask("runs.csv", gpus=64, params="13B").value
+    fitted = gp.fit("runs.csv")
+    for params in ("13B", 13e9):
+        assert fitted.predict({"gpus": 64, "params": params})["throughput"][0] == pytest.approx(expected)
+    Path("asked.csv").write_text("gpus,params\n64,13B\n")
+    assert fitted.predict("asked.csv")["throughput"][0] == pytest.approx(expected)
+    change = gp.compare(fitted, {"gpus": 64, "params": "7B"}, [{"params": "13B"}])
+    assert "params=13B takes" in change.sentence
+    assert "13B" in done(shell, "predict", "runs.csv", "--at", "gpus=64", "--at", "params=13B")
 
 
 def test_words_of_a_factor_mean_it_at_every_door(shell: Shell) -> None:

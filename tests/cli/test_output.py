@@ -83,7 +83,7 @@ def test_what_json_has_no_type_for_is_text_and_what_is_missing_is_null(capsys: p
         (1e-9, "1e-09"),
         (12345.678, "12346"),
         (131072.0, "131072"),
-        (4.2e12, "4.2e+12"),
+        (4.2e12, "4.2T"),
         (-0.0, "0"),
         ("x", "x"),
     ],
