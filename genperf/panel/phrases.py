@@ -38,6 +38,8 @@ _PROSE, _NO_NAME, _COUNTING, _BETWEEN, _OF_A_VALUE = (
 )
 #: A number, an amount, or several.
 _NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*")
+#: So many times the largest number of the runs, or so many more.
+_RELATIVE = re.compile(r"([×+])(\d[\d.]*)")
 #: A mark or an end, and what stands behind a name.
 _SIGNS = frozenset("|=:")
 #: What a job has so many of, by what a question calls it.
@@ -119,7 +121,8 @@ class _Words(Struct, dict=True):
 
     def read(self) -> list[tuple[str, str]]:
         """Return what all words say, each phrase as the first kind that it is."""
-        place, kinds = 0, (self.sign, self.machine, self.counted, self.named, self.cell_or_prose, self.apart)
+        kinds = (self.sign, self.relative, self.machine, self.counted, self.named, self.cell_or_prose, self.apart)
+        place = 0
         while place < len(self.words):
             place, name, value = next(phrase for kind in kinds if (phrase := kind(place)))
             self.phrases += [(name, value)] if name else []
@@ -134,6 +137,18 @@ class _Words(Struct, dict=True):
         if self.words[place] in _SIGNS:
             return place + 1, "", ""
         return (place + 1, name, value.replace(",", "")) if sign and name.startswith("--") else None
+
+    def relative(self, place: int) -> Phrase | None:
+        """Read a count by the largest one of the runs: `×2 gpus`, as many again, `+16 gpus`."""
+        if (change := _RELATIVE.fullmatch(self.words[place])) is None:
+            return None
+        name, end = self.longest(place + 1, self.name)
+        column = column_by_name(self.legend, name or "", self.legend.columns)
+        if name is None or column is None or not self.legend.columns[column].ends:
+            noun = self.word(place + 1)
+            raise TableError(f"no column of the runs counts {noun}, to have more of them", hint=f"such as 64 {noun}")
+        largest, number = self.legend.columns[column].ends[-1], float(change[2])
+        return end, name, f"{largest * number if change[1] == '×' else largest + number:.15g}"
 
     def machine(self, place: int) -> Phrase | None:
         """Read a machine: `2x8xh100`, `64 A100 GPUs`, `16x8`."""

@@ -129,15 +129,25 @@ def _amounts() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], st
     """Return how amounts in words, `2 trillion`, `ten days`, `2 weeks`, and money, `$2 an hour`, are read, in order."""
     counts, duration = any_of("headers.device", "headers.node"), any_of("time.min", "time.h", "time.d")
     node, hour = any_of("headers.node"), r"(?:h|hr|hours?)(?![\w/])(?: each)?"
+    # Of what the runs have most of: `twice as many gpus`, `double the nodes`, `4x more gpus`.
+    behind = rf"(?: as many| more| of the| the)(?: number of)? (?={counts}s?(?!\w))"
     money = rf"(?<!\S)([$€£] ?{_N}k?|{_N}k? ?[$€£])"
     spelled: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
         (r"(?<=\d) ?trillion", "T"),
         (r"(?<=\d) ?billion", "B"),
         (r"(?<=\d) ?million", "M"),
         *(
-            (rf"(?<!\S){any_of(f'numbers.{digits}')} (?=(?:{counts}s?|weeks?|{duration})(?!\w))", f"{digits} ")
+            (rf"(?<!\S){any_of(f'numbers.{digits}')} (?=(?:{counts}s?|times|weeks?|{duration})(?!\w))", f"{digits} ")
             for digits in section("numbers")
         ),
+        (r"(?<!\S)(?:instead of|rather than|in place of|compared (?:to|with))(?!\S)", "vs"),
+        (rf"(?<=\d)(?:[/–-]|\.\.)(?=\d[\d/–-]* ?{counts}s?(?!\w))", " or "),
+        *(
+            (rf"(?<!\S){any_of(f'times_the_largest.{times}')}{behind}", f"×{times} ")
+            for times in section("times_the_largest")
+        ),
+        (rf"(?<!\S)({_N}) ?(?:[x×]|times|-?fold){behind}", r"×\1 "),
+        (rf"(?<!\S)(?:(\d+) (?:more|additional|extra|further)|another (\d+)) (?={counts}s?(?!\w))", r"+\1\2 "),
         (r"(?<!\S)(\d+) ?weeks?(?!\w)", lambda weeks: f"{7 * int(weeks[1])} days"),
         (r"(?<=\d) ?(?:dollars?|usd|\$)(?!\w)", "$"),
         (r"(?<=\d) ?(?:euros?|eur|€)(?!\w)", "€"),

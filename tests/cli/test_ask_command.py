@@ -570,6 +570,9 @@ def test_several_configurations_are_answered_as_each_of_them(
     ("words", "at"),
     [
         ("64, 128 or 256 gpus", ("gpus=64,128,256",)),
+        ("64/128/256 gpus", ("gpus=64,128,256",)),
+        ("8-64 gpus", ("gpus=8,64",)),
+        ("128 gpus instead of 64", ("gpus=128,64",)),
         ("ddp or fsdp on 64 gpus at $2/h", ("strategy=DDP,FSDP", "gpus=64")),
     ],
 )
@@ -581,6 +584,20 @@ def test_several_values_in_words_are_those_of_the_options(shell: Shell, words: s
     assert reply(shell, "ask", "runs.csv", words) == by_options
     assert len(by_options) == len(at[0].split(","))
     assert [answer.value for answer in gp.ask("runs.csv", words)] == [of["answers"][0]["value"] for of in by_options]
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        *((f"{words} gpus", 64) for words in ("twice as many", "double the", "doubling the number of", "2x more")),
+        *((f"{words} gpus", 96) for words in ("three times as many", "triple the", "64 more", "another 64")),
+        ("what do half the gpus give", 16),
+    ],
+)
+def test_a_count_may_be_a_multiple_of_the_largest_one(shell: Shell, words: str, count: int) -> None:
+    Path("runs.csv").write_text("gpus,images_per_s\n8,1900\n16,3740\n32,7300\n")
+    assert reply(shell, "ask", "runs.csv", words) == reply(shell, "ask", "runs.csv", "--at", f"gpus={count}")
+    assert "no column of the runs counts nodes" in refusal(shell, "ask", "runs.csv", "twice as many nodes")
 
 
 def test_what_no_run_shows_tells_configurations_apart(shell: Shell) -> None:
