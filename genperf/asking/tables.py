@@ -56,6 +56,7 @@ from genperf.search.space import read_grid
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
+from genperf.vocabulary import any_of, section
 from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_devices, is_efficiency, is_relative, meant_by
 from genperf.words.growth import plan_in_short
@@ -441,15 +442,26 @@ def _left_out(table: Table) -> str:
     return f"{counted(rows_of(table.rejected), 'row')} left out ({table.rejected[0].complaint})"
 
 
+def _hint_beside(opened: Recognised, name: str) -> str:
+    """Return what to ask in place of a name that the table lacks: its settings, or the command that a word is about."""
+    settings = opened.reading.of("made", "setting", "kind")
+    hint = did_you_mean(name, settings, otherwise=f"--at with one of {listed(settings) or 'none'}")
+    unread = " ".join(word.lower() for word in opened.at if word not in opened.reading.columns)
+    topics = (of for of in section("commands") if re.search(rf"(?<!\S){any_of(f'commands.{of}')}(?!\S)", unread))
+    if (command := next(topics, None)) is None:
+        return hint
+    scale = opened.reading.scale if command == "suggest" else None
+    at = "" if scale is None else f" --at {shlex.quote(scale)}={2 * opened.reading.columns[scale].values.max():g}"
+    return f"genperf {command} {shlex.quote(opened.source.name)}{at}, or {hint}"
+
+
 def _resolved(opened: Recognised) -> dict[str, str]:
     """Return the values that a question asks for by column; a column or a level that no run has is refused."""
     reading, wanted = opened.reading, dict[str, str]()
     for name, text in in_columns(opened.legend, opened.at).at.items():
         if name not in reading.columns:
             if not is_a_part(name, reading.columns):
-                settings = reading.of("made", "setting", "kind")
-                hint = did_you_mean(name, settings, otherwise=f"--at with one of {listed(settings) or 'none'}")
-                raise TableError(f"the table has no setting '{name}'", hint=hint)
+                raise TableError(f"the table has no setting '{name}'", hint=_hint_beside(opened, name))
             wanted[name] = text
             continue
         evidence = reading.columns[name]

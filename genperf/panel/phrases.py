@@ -210,7 +210,12 @@ class _Words(Struct, dict=True):
         unit, counted = canonical_time(noun), header_of(f"{noun}/s").counted if noun.isalpha() else ""
         if header_of(noun).kind == "rate":
             what = f"'{value} {noun}' is a speed, which is answered and not asked for"
-            raise TableError(what, hint="a count of devices, or how much is to be done by when")
+            header, number = header_of(noun), amount(value)
+            hint = "a count of devices, or how much is to be done by when"
+            if header.unit == "s" and header.counted and not header.shared and number is not None:
+                option = "--tokens" if header.counted == "tokens" else "--samples"
+                hint += f": {option} {86400 * number:g} --deadline 1d is that speed"
+            raise TableError(what, hint=hint)
         if unit in ("d", "h", "min"):
             return "--deadline", f"{value}{unit}"
         headers, epochs = {name: header_of(name) for name in self.legend.columns}, {*words_of("headers.epoch")}

@@ -55,7 +55,7 @@ _MARKS = [
         (r"[¿¡\"'`’()@]", " "),
         (r"\s+", " "),
         (rf"(\d+)(?: ?{_DEVICES})? (?:on|in) each of (?:the )?(\d+) ?{_NODES}", r"\2x\1"),
-        (rf"(?<=\d )({_DEVICES}) each(?!\S)", r"\1 per node"),
+        (rf"({_NODES} .*?\d )({_DEVICES}) each(?!\S)", r"\1\2 per node"),
         (rf"(\d+) ?{_NODES} ?(?:of|[x×*]) ?(\d+)(?: ?{_DEVICES})?(?: {_EACH_NODE})?(?!\S)", r"\1x\2"),
         (rf"(\d+) ?{_NODES} with (\d+)(?: ?{_DEVICES})? {_EACH_NODE}", r"\1x\2"),
         (rf"(\d+) ?{_NODES} with (\d|1[0-6]) ?{_DEVICES}(?!\S)", r"\1x\2"),

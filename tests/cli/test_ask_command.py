@@ -600,6 +600,28 @@ def test_a_count_may_be_a_multiple_of_the_largest_one(shell: Shell, words: str, 
     assert "no column of the runs counts nodes" in refusal(shell, "ask", "runs.csv", "twice as many nodes")
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("best number of gpus", "genperf optimize runs.csv"),
+        ("where is the knee", "genperf explain runs.csv"),
+        ("how many gpus for 90% efficiency", "genperf explain runs.csv"),
+        ("what should i run next", "genperf suggest runs.csv --at gpus=64"),
+        ("how many gpus to reach 10k images/s", "--samples 8.64e+08 --deadline 1d"),
+    ],
+)
+def test_what_another_command_answers_is_told(shell: Shell, words: str, hint: str) -> None:
+    Path("runs.csv").write_text("gpus,images_per_s\n8,1900\n16,3740\n32,7300\n")
+    assert hint in refusal(shell, "ask", "runs.csv", words)
+    done(shell, *(hint.split()[1:] if hint.startswith("genperf") else ("ask", "runs.csv", *hint.split())))
+
+
+def test_devices_each_are_those_of_a_node_beside_nodes_alone(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,nodes,batch,images_per_s\n8,1,8,1900\n16,2,8,3740\n32,4,8,7300\n")
+    for words, count in (("64 gpus each with batch 8", 64), ("8 nodes with 8 gpus each", 64)):
+        assert reply(shell, "ask", "runs.csv", words)["at"]["gpus"] == count
+
+
 def test_what_no_run_shows_tells_configurations_apart(shell: Shell) -> None:
     Path("runs.csv").write_text("gpus,images_per_s\n1,410\n2,792\n4,1530\n")
     lines = done(shell, "ask", "runs.csv", "8 gpus, precision=fp8 or precision=bf16").splitlines()
