@@ -161,7 +161,7 @@ class GrowthCounts(Struct, frozen=True):
         return size * self.start.cost, size * self.target.cost
 
     def throughput(self, value: Interval) -> Interval | None:
-        """Return the throughput at the configuration for a predicted time; None of jobs, and of work not known."""
+        """Return the throughput at the configuration for a predicted time; None for jobs, and for unknown work."""
         if self.target.rate is None or not self.rated:
             return None
         work = self.target.rate * self.target.value

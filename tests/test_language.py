@@ -16,6 +16,8 @@ MOST_ARGUMENTS = 8
 SECTION = r"(?m)^(?:Parameters|Attributes|Returns|Yields)\n-+\n"
 #: An entry of such a section without a description, a shape or a set of values.
 BARE_ENTRY = r"(?m)^(?!.*(?:shape|\{))(\w+(?:, \w+)* : .*)(?=\n(?! )|\Z)"
+#: A result for what is left out, which a docstring gives as `None for another text`, or says where.
+RIDDLE = r"(?:None|[Ee]mpty|[Nn]othing|none) of (?:no|none|another|any other|others|several|fewer)\b"
 #: What JavaScript declares: variables, functions and classes, also by taking apart; parameters of arrow functions.
 DECLARED = r"\b(?:const|let|function|class)\s+(\w+|\[[^\]]*\]|\{[^}]*\})|\(([^()]*)\)\s*=>|\b(\w+)\s*=>"
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -141,6 +143,12 @@ def test_a_private_function_has_one_sentence() -> None:
         for f in syntax
         if isinstance(f, Function) and re.match("_(?!_)", f.name) and re.search(SECTION, ast.get_docstring(f) or "")
     ]
+
+
+def test_a_docstring_says_for_what_nothing_is_returned() -> None:
+    assert not {
+        path: riddles for path in trees() if (riddles := re.findall(RIDDLE, (PACKAGE / path).read_text("utf-8")))
+    }
 
 
 def test_a_docstring_repeats_no_annotation() -> None:

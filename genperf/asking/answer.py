@@ -118,7 +118,7 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     answers: tuple[Value, ...]
     #: Of the first one; None where its answer is no more than a value.
     facts: Facts | None = None
-    #: How the table was read; None of a model.
+    #: How the table was read; None for a model.
     reading: Reading | None = None
     #: What was done to read the table, and what its rows show.
     notes: tuple[str, ...] = ()
@@ -128,13 +128,13 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     others: tuple[str, ...] = ()
     #: Without a count in the question: the first quantity at eight times the largest one.
     beyond: str = ""
-    #: In one line, where the runs came from and which rows are left out; empty of a table that is read as it is.
+    #: In one line, where the runs came from and which rows are left out; empty for a table that is read as it is.
     read_back: str = ""
     #: What the runs measured where it is asked; empty where there is none.
     measured: str = ""
     #: Columns that no part of the answer reads.
     left_out: tuple[str, ...] = ()
-    #: Nominal coverage of the intervals of predictions; None of what was measured.
+    #: Nominal coverage of the intervals of predictions; None for measured values.
     coverage: float | None = None
     #: Where the runs are from, and how many they are; of a model its facts have both.
     source: str = ""
@@ -207,7 +207,7 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def read_as(self) -> str:
-        """How the table was read, as options that can be copied; empty of a model."""
+        """How the table was read, as options that can be copied; empty for a model."""
         left_out = f"; left out: {listed(self.left_out)}" if self.left_out else ""
         return "" if self.reading is None else f"read as: {self.reading.options}{left_out}"
 
@@ -271,21 +271,21 @@ _COST, _SPEEDUP = "cost", "speed-up"
 
 
 def wanted_of(answer: Answer, want: str) -> Value | None:
-    """Return what follows from the first quantity and is wanted by a name of the field; None of any other name.
+    """Return what follows from the first quantity and is wanted by a name of the field; None for any other name.
 
     The names are those of a rate, a time, a speed-up, an efficiency, a cost, and those of `QUANTITIES`: from a measured
     step time `throughput`, `efficiency` and `mfu` follow.
     """
     if answer.facts is None:
         return None
-    name, unit, interval = _following(answer.facts, answer.answers[0], want)
+    name, unit, interval = _derived_value(answer.facts, answer.answers[0], want)
     if interval is None:
         return None
     low, high = sorted(interval.ends[1:])
     return replace(answer.answers[0], quantity=name, unit=unit, value=interval.value, lower=low, upper=high)
 
 
-def _following(facts: Facts, likeliest: Value, want: str) -> tuple[str, str, Interval | None]:
+def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str, Interval | None]:
     """Return the name, the unit and the value of what is wanted and follows from facts; None where none follows.
 
     In this order: a quantity by its name or its label, the cost, the throughput, the time of a step or of what a rate
@@ -343,7 +343,7 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     titles += "".join(f" {head}".rjust(columns) for head, columns in titles_beside)
     heads = [_header(answer, width), *(Text(line, style="dim") for line in (*subtitle, titles))]
     lines = [*(line for line in heads if line.plain.strip()), *map(_row, rows_of(answer))]
-    closing = [*_closing(answer, width)]
+    closing = [*_verdict_and_next_step(answer, width)]
     closing += footer_of(answer) if footer else ()
     if picture and facts is not None:
         # Drawn is what all devices do together, which no share of each is.
@@ -368,12 +368,12 @@ def footer_of(answer: Answer) -> Iterator[Text]:
 
 
 def _header(answer: Answer, width: int) -> Text:
-    """Return what was asked, and of what: where the runs are from, how many they are, and what they reach."""
+    """Return the head of a card: at the left the source, the runs and their range, at the right the question."""
     facts = answer.facts
     name, runs = (answer.source, answer.runs) if facts is None else (facts.source, facts.runs)
     reach = ""
     if facts is None:
-        # What was the same in every run, and is asked as it was, tells the question from no other.
+        # A setting that was the same in every run, and is requested at that value, is left out.
         columns = {} if answer.reading is None else answer.reading.columns
         at = answer.answers[0].at
         constants = [n for n, c in columns.items() if n in at and not c.varies and c.rows_with(label(at[n])).any()]
@@ -383,10 +383,10 @@ def _header(answer: Answer, width: int) -> Text:
         others = {n: v for n, v in facts.place.items() if n not in facts.series and n != counted_column}
         question = ", ".join(filter(None, (count_text(target, counted_column), join_values(others))))
         measured = {count for count, _ in facts.runs_along}
-        # One run, or none, of what is asked shows no range.
+        # Fewer than two measured counts have no range.
         reach = f", {count_text(max(measured), counted_column, min(measured))}" if len(measured) > 1 else ""
     counts = f" · {counted(runs, 'run')}{reach}" if runs else ""
-    # What is asked stands whole beside a long name of a file.
+    # A long name of a file is cut, the question is not.
     room = max(width - len(question) - len(counts) - 2, LEAST_NAME)
     source = (name if len(name) <= room else f"{name[: room - 1]}…") + counts
     source_text = Text(source, style="bold") if source else Text()
@@ -545,7 +545,7 @@ def _cost(growth: GrowthCounts, value: Interval) -> tuple[Interval, str] | None:
     return ends, f"{growth.price.currency} {per}".strip()
 
 
-def _closing(answer: Answer, width: int) -> Iterator[Text]:
+def _verdict_and_next_step(answer: Answer, width: int) -> Iterator[Text]:
     """Yield the verdict with its reason, what such forecasts were worth elsewhere, and what to do next."""
     likeliest, plan = answer.answers[0], None if answer.facts is None else answer.facts.plan
     if plan is not None and (plan.best is None or plan.breaks):

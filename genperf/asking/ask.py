@@ -312,9 +312,9 @@ def facts_of(
         turn=cache(lambda: curve.turn("slower" if growth.whole else "throughput")),
         limit=cache(limit),
         published=cache(published),
-        curve=cache(lambda: _drawn(curve, growth, runs_along, samples, interval, result.floor)),
+        curve=cache(lambda: _curve_for_picture(curve, growth, runs_along, samples, interval, result.floor)),
         advice=cache(lambda: _advice(result, query, requested, expected, forecast)),
-        record=_record(result.options, panel, query, curve, growth, expected.verdict),
+        record=_track_record(result.options, panel, query, curve, growth, expected.verdict),
         unmeasured=unmeasured,
         can_fail=result.feasibility is not None,
         nodes_known=panel.node("nodes") is not None,
@@ -326,10 +326,10 @@ def facts_of(
     )
 
 
-def _record(
+def _track_record(
     options: Mapping[str, Any], panel: Panel, query: Query, curve: Scaling, growth: GrowthCounts, verdict: str
 ) -> Record | None:
-    """Return how often `auto` was right on published series that were predicted like this one; None of no series."""
+    """Return how often `auto` was right on published series that were predicted like this one; None for no series."""
     is_series = options.get("approach") == "series" and LOAD.fullmatch(curve.along) is None
     if not is_series or options.get("pooled_share") is not None:
         return None
@@ -358,7 +358,7 @@ def _advice(
     return (None, advice.message) if isinstance(advice, GenperfError) else (advice.next_run, "")
 
 
-def _drawn(
+def _curve_for_picture(
     curve: Scaling,
     growth: GrowthCounts,
     runs: tuple[tuple[float, float], ...],

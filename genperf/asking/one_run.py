@@ -122,7 +122,7 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
         of_words = question_of(tokens=question.training.tokens or row.get("tokens"), **options)
         question = replace(question, price=question.price or of_words.price, plan=question.plan or of_words.plan)
     try:
-        answer = _about(row, at, question)
+        answer = _answer_about(row, at, question)
     except GenperfError as error:
         error.hint = f"{error.hint}; not read: {unread}" if unread else error.hint
         raise
@@ -130,13 +130,13 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
     return replace(answer, rows=rows, numbers={**answer.numbers, "not_read": unread})
 
 
-def _about(row: Mapping[str, Any], at: Mapping[str, str] | None, question: Question) -> OneRun:
+def _answer_about(row: Mapping[str, Any], at: Mapping[str, str] | None, question: Question) -> OneRun:
     """Return the answer about the run of a row, or about its test of a collective."""
     if "collective" in row:
         if at or question.price or question.plan or question.training.tokens:
             hint = "its link is --hint bandwidth=400Gbit/s; of a run, such as 8xh100 7B 76800tok/s, they are answered"
             raise GenperfError("a test of collectives has no tokens, no other counts and no price", hint=hint)
-        return _about_test(row, question.hints.get(BANDWIDTH, ""))
+        return _answer_about_test(row, question.hints.get(BANDWIDTH, ""))
     if (plan := question.plan) is not None and (not plan.of_tokens or plan.budget is not None):
         hint = "--tokens 1T --deadline 30d says how many devices it takes; or a run of another count, each in quotes"
         raise GenperfError("a budget, samples or the deadline of a job need runs of several counts", hint=hint)
@@ -161,7 +161,7 @@ def _about(row: Mapping[str, Any], at: Mapping[str, str] | None, question: Quest
         counts = [run.devices * 2.0**power for power in range(-17, 18)]
         whole_counts = [{SCALE: f"{count:g}"} for count in counts if count.is_integer() and count <= MOST_DEVICES]
         machines = whole_counts if plan is not None and not at else [at or {}]
-        answers = [_trained(run, used, tried, replace(question, training=training)) for tried in machines]
+        answers = [_training_text(run, used, tried, replace(question, training=training)) for tried in machines]
         limit = np.inf if plan is None or plan.deadline is None else plan.deadline / DURATIONS["d"]
         # The fewest devices of which it is expected, and from how many on the upper end keeps it.
         expected, surely = ([of for of in answers if of[1][end] <= limit] for end in ("days", "days_upper"))
@@ -210,7 +210,7 @@ def row_in(texts: Sequence[str]) -> dict[str, Any]:
 def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | GenperfError | None:
     """Return the only row of a table whose column of devices names one with a known peak, or whose `peak` is given.
 
-    Where the row is a run but for its unknown device or network, the error that says so; None of any other table.
+    Where the row is a run but for its unknown device or network, the error that says so; None for any other table.
     """
     row = row_of_cells({name: column[0] for name, column in source.cells.items()}) if len(source) == 1 else {}
     if "collective" in row and not row.keys().isdisjoint(("busbw", "algbw")):
@@ -320,7 +320,7 @@ def _with_rate(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
     headers = {n: header for n in row if (header := header_of(n)).kind in ("rate", "time") and header.of != "job"}
     of_no_step = {n for n, header in headers.items() if header.kind == "time" and header.of != "step"}
     usual_first = sorted(headers, key=lambda n: (headers[n].counted != run.network.sample, n in of_no_step))
-    tried = [attempted(_rated, run, row, name) for name in usual_first]
+    tried = [attempted(_with_rate_of_column, run, row, name) for name in usual_first]
     rated = next((outcome for outcome in tried if isinstance(outcome, TrainingRun)), None)
     refused = next((outcome for outcome in tried if isinstance(outcome, GenperfError)), None)
     if rated is None and refused is not None and not run.claims:
@@ -328,7 +328,7 @@ def _with_rate(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
     return rated or run
 
 
-def _rated(run: TrainingRun, row: Mapping[str, float], name: str) -> TrainingRun:
+def _with_rate_of_column(run: TrainingRun, row: Mapping[str, float], name: str) -> TrainingRun:
     """Return a run with the rate that the panel reads in a column; an error asks for what the row leaves open."""
     sample, header = run.network.sample, header_of(name)
     counted = "step" if header.kind == "time" else header.counted
@@ -382,7 +382,7 @@ class Utilisation(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The utilisation with its ends, its convention and its peak; empty of a plan."""
+        """The utilisation with its ends, its convention and its peak; empty for a plan."""
         if self.mfu is None or self.mfu_lower is None or self.mfu_upper is None:
             return ""
         is_known = self.mfu_upper <= 1.01 * self.mfu_lower
@@ -419,7 +419,7 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
         if abs(share / claim - 1.0) <= SAME:
             convention = nearest
         else:
-            notes.append(_mistake(run, utilisations, claimed))
+            notes.append(_usual_mistake(run, utilisations, claimed))
     if run.recomputed and not computed:
         notes.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
     value, place = utilisations.get(convention), None
@@ -466,7 +466,7 @@ def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tup
     return tuple(text for text, holds in causes.items() if holds)[:3], ()
 
 
-def _mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed: str) -> str:
+def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed: str) -> str:
     """Return what is wrong with a stated figure that fits no convention: one usual mistake, or two, explain it."""
     claim = run.claims[claimed]
     figure = f"the {'printed' if claimed == PRINTED else 'stated'} {share_text(claim, decimals=int(claim < 0.1))}"
@@ -528,7 +528,7 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
     return usual
 
 
-def _trained(
+def _training_text(
     run: TrainingRun, used: Utilisation, at: Mapping[str, str], question: Question
 ) -> tuple[str, dict[str, Any]]:
     """Return how long tokens take and what they cost, in words and by name, from a table whose only row is the run."""
@@ -566,7 +566,7 @@ def _trained(
     numbers: dict[str, Any] = {"tokens": training.tokens, "devices": devices, "nodes": nodes}
     for called, name in (("days", "days"), ("cost", "training_cost")):
         numbers |= {f"{called}{end}": amounts.get(f"{name}{end}") for end in ENDS}
-    reason, suggestion = _why(run, used, devices, nodes, bool(hints))
+    reason, suggestion = _why_interval_is_wide(run, used, devices, nodes, bool(hints))
     return text, {**numbers, "verdict": BLIND, "reason": reason, "next": suggestion}
 
 
@@ -593,7 +593,9 @@ def _machine(run: TrainingRun, requested: Mapping[str, str]) -> dict[str, Any]:
     return machine if "devices" in machine or not machine else of_node | machine
 
 
-def _why(run: TrainingRun, used: Utilisation, devices: float, nodes: float, is_hinted: bool) -> tuple[str, str]:
+def _why_interval_is_wide(
+    run: TrainingRun, used: Utilisation, devices: float, nodes: float, is_hinted: bool
+) -> tuple[str, str]:
     """Return why the interval of a training at some counts is no narrower, and the run to make next."""
     count, convention = min(2.0 * run.devices, devices), next(iter(conventions_of(run)))
     if used.mfu is None and (place := used.normal) is not None:
@@ -609,7 +611,7 @@ def _why(run: TrainingRun, used: Utilisation, devices: float, nodes: float, is_h
     return "one run: what another count costs is that of published series", f"measure {count:g} devices"
 
 
-def _about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
+def _answer_about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
     """Return the answer about a test of a collective, whose devices may not be known."""
     named = {meaning_of(name) or name: cell for name, cell in test.items()}
     device, collective = device_of(str(named.get("device", ""))), test["collective"]

@@ -50,7 +50,7 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
         yield Text.assemble(mark, " ", name.ljust(first_width - 2), (values, "bold"))
         yield Text(" " * first_width + ends)
     for answer, name in zip(answers, names, strict=True):
-        if answer.facts is not None and (kept := _kept(answer.facts.plan)):
+        if answer.facts is not None and (kept := _limits_kept_text(answer.facts.plan)):
             sign, style = (MEASURED, "") if kept.startswith("done") else (MARKS[BLIND], f"bold {COLORS[BLIND]}")
             yield Text(f"{sign} {name}: {kept}", style=style)
         if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):
@@ -66,7 +66,7 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     yield from footer_of(answers[0])
 
 
-def _kept(planned: Planned | None) -> str:
+def _limits_kept_text(planned: Planned | None) -> str:
     """Return whether a configuration keeps the limits of a plan, surely or as expected; "" without limits."""
     if planned is None or not planned.breaks:
         return "" if planned is None else plan_line(planned)

@@ -265,16 +265,16 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     series = {n: level for n, level in group.items() if n in requested.at}
     facts = facts_at(fitted, wanted, question)
     facts = replace(facts, series=series, taken={**facts.taken, **left_open})
-    measured_value, _ = _as_measured(schema.measured, schema, facts.at, facts.predicted)
+    measured_value, _ = _in_unit_of_column(schema.measured, schema, facts.at, facts.predicted)
     answer = Answer((replace(measured_value, facts=facts),), facts, taken=dict(facts.taken), notes=requested.notes)
     answer = replace(answer, topics=question.topics) if question.topics else answer
     return with_share(answer, schema)
 
 
 def value_at(model: FitResult, configuration: Mapping[str, Any], interval: float) -> Value:
-    """Return the value of the measured column at a configuration of which no more is known."""
+    """Return the prediction at a configuration in the unit of the measured column, without further facts."""
     at, row = _predicted_at(model, configuration, interval)
-    return _in_plain_words(_as_measured(model.schema.measured, model.schema, at, row)[0], at)
+    return _worded(_in_unit_of_column(model.schema.measured, model.schema, at, row)[0], at)
 
 
 def _predicted_at(
@@ -286,7 +286,7 @@ def _predicted_at(
     return query.single(ONE), {name: cells[0] for name, cells in predicted.items()}
 
 
-def _as_measured(
+def _in_unit_of_column(
     column: tuple[str, Node | None],
     schema: Schema,
     at: Mapping[str, Any],
@@ -322,21 +322,21 @@ def _as_measured(
 
 
 def with_share(answer: Answer, schema: Schema) -> Answer:
-    """Return an answer with the share that each device reaches, where a throughput was made of such; else as it is."""
+    """Return an answer whose first value is the share of its peak that each device reaches, where that was measured."""
     if schema.share_of_peak is None or answer.facts is None:
         return answer
     (name, unit, of_all), likeliest = schema.share_of_peak, answer.answers[0]
     factor = float(evaluate(of_all, {n: v for n, v in likeliest.at.items() if is_number(v)}))
     value, lower, upper = (float(answer.facts.predicted[end]) / factor for end in THROUGHPUT)
     share = replace(likeliest, quantity=name, unit=unit, value=value, lower=lower, upper=upper, facts=answer.facts)
-    return replace(answer, answers=(_of_column(share, likeliest.at, factor), *answer.answers[1:]))
+    return replace(answer, answers=(_value_of_column(share, likeliest.at, factor), *answer.answers[1:]))
 
 
-def _of_column(value: Value, at: Mapping[str, Any], factor: float) -> Value:
-    """Return a value that is no total but the throughput over a factor, such as a share, with its sentences."""
-    worded = _in_plain_words(value, at)
+def _value_of_column(value: Value, at: Mapping[str, Any], factor: float) -> Value:
+    """Return the value of a column that is the throughput over a factor, such as a share, with its sentences."""
+    worded = _worded(value, at)
     if worded.facts is None or worded.facts.column is not None:
-        # Of the facts of a time of no step the next run is told.
+        # Of facts about a time that is not that of a step only the next run is reported.
         return replace(worded, only=("next",))
     in_unit = replace(worded.facts, column=(value.quantity, value.unit, 1.0 / factor))
     return replace(worded, facts=in_unit, only=("pays", "limit", "normal", "nodes", "next"))
@@ -373,7 +373,7 @@ def ask_recognised(
             raise TableError(what, hint="of one run in words as well: genperf 8xh100 7B 76800tok/s --tokens 300B")
         answer = _measured(opened, reading)
         return replace(answer, notes=(*notes_of_question, *answer.notes))
-    reading, resolved = opened.reading, _resolved(opened)
+    reading, resolved = opened.reading, _requested_cells(opened)
     series, notes = _series(reading, resolved), list[str]()
     counted = [name for name in opened.at if meant_by(name) in LEVELS and name not in resolved]
     if counted and reading.scale in resolved and meant_by(str(reading.scale)) is None:
@@ -417,7 +417,7 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
     if not answers:
         raise TableError("no run has what is asked", hint="genperf check shows the runs", where=source.name)
     notes = *(step.text for step in source.steps), *map(str, earlier_predictions(source.columns, names[0]))
-    read_back = _read_back(source)
+    read_back = _origin_text(source)
     return Answer(tuple(answers), None, reading, notes, read_back=read_back, source=source.name, runs=len(source))
 
 
@@ -431,13 +431,13 @@ def _doubt_of(reading: Reading, value: Measured, rows: Mask) -> str:
     return "the median is over values that differ more than fourfold" if high > FAR_APART * low > 0.0 else ""
 
 
-def _read_back(source: Source, table: Table | None = None) -> str:
+def _origin_text(source: Source, table: Table | None = None) -> str:
     """Return in one line where the runs came from, and which rows are left out."""
     texts = [step.text for step in source.steps if step.kind == "read_back"]
-    return "; ".join([*texts, *([_left_out(table)] if table is not None and table.rejected else [])])
+    return "; ".join([*texts, *([_rejected_rows_text(table)] if table is not None and table.rejected else [])])
 
 
-def _left_out(table: Table) -> str:
+def _rejected_rows_text(table: Table) -> str:
     """Return how many rows are left out, and why the first of them is."""
     return f"{counted(rows_of(table.rejected), 'row')} left out ({table.rejected[0].complaint})"
 
@@ -455,7 +455,7 @@ def _hint_beside(opened: Recognised, name: str) -> str:
     return f"genperf {command} {shlex.quote(opened.source.name)}{at}, or {hint}"
 
 
-def _resolved(opened: Recognised) -> dict[str, str]:
+def _requested_cells(opened: Recognised) -> dict[str, str]:
     """Return the values that a question asks for by column; a column or a level that no run has is refused."""
     reading, wanted = opened.reading, dict[str, str]()
     for name, text in in_columns(opened.legend, opened.at).at.items():
@@ -472,12 +472,12 @@ def _resolved(opened: Recognised) -> dict[str, str]:
         # Half a device does not run.
         is_no_count = (value or 0.0) <= 0.0 or ((value or 0.0) % 1.0 > 0.0 and counts_devices(name))
         if not is_known or (name == reading.scale and is_no_count):
-            raise _no_level(name, text, evidence)
+            raise _unknown_level_error(name, text, evidence)
         wanted[name] = text if evidence.numeric or not rows.any() else str(evidence.texts[rows][0])
     return wanted
 
 
-def _no_level(name: str, text: str, evidence: TableColumn) -> TableError:
+def _unknown_level_error(name: str, text: str, evidence: TableColumn) -> TableError:
     """Return the error of a level that no run has, with the nearest ones; a count may be any above zero."""
     levels = list(evidence.levels)
     if evidence.numeric and amount(text) is not None:
@@ -554,7 +554,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         """
         reading, source, want = self.reading, self.opened.source, self.opened.want
         name, *others = reading.quantities
-        if want is not None and (answer := self._wanted_of_another(name, at)) is not None:
+        if want is not None and (answer := self._wanted_by_arithmetic(name, at)) is not None:
             return answer
         # What is the same in every run tells nothing.
         one_quantity = want is not None or self.opened.given.measured_column is not None
@@ -562,7 +562,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         model, table = self.fitted(name)
         scale = next((f for f in model.schema.factors if f.name == reading.scale), None)
         if table.rejected and scale is not None and scale.distinct < 2 and len(np.unique(self._counts)) > 1:
-            what = f"only {scale.name}={scale.upper:g} can be used: {_left_out(table)}"
+            what = f"only {scale.name}={scale.upper:g} can be used: {_rejected_rows_text(table)}"
             raise TableError(what, hint="mend these rows; genperf check shows them", where=source.name)
         model, configuration = self._question_of(model, at)
         count_is_open = reading.scale not in (None, *at) and {*map(meant_by, at)}.isdisjoint(PLACES)
@@ -596,7 +596,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             taken={**self.series.taken, **taken},
             beyond=beyond,
             others=tuple(line for _, line in sorted(filter(None, in_others), key=itemgetter(0))),
-            read_back=_read_back(source, table),
+            read_back=_origin_text(source, table),
             measured=sentence,
             left_out=tuple(
                 column for column in reading.left_out if column not in {*answers, self.opened.legend.price_column}
@@ -638,25 +638,25 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             scale = self.reading.scale or ""
             count = value.at.get(scale, np.max(another._counts, initial=0.0))
             if len({*another._counts.tolist()}) == 1 and count not in another._counts:
-                return None  # one count of it shows nothing of another
+                return None  # the series has one count, which does not show how it scales
             elsewhere = f", at {join_values({scale: count})}" if scale in place and place[scale] != count else ""
             return 0.0, f"{join_values(levels)}: {value.ends}{elsewhere}"
         return None
 
-    def _wanted_of_another(self, name: str, at: dict[str, str]) -> Answer | None:
+    def _wanted_by_arithmetic(self, name: str, at: dict[str, str]) -> Answer | None:
         """Return the answer of a wanted column that follows from another one, as `images_per_s` from `step_s`.
 
         The other one, its base, is answered, and the wanted value is computed from that. The base is the likeliest time
-        or rate, else the only measured column that the wanted one is made of; None of a column without a base.
+        or rate, else the only measured column that the wanted one is made of; None where the column has no base.
         """
-        # As the table is read if nothing is wanted; for the base it is read again, and its fits are none of those here.
+        # The table as it is read when no quantity is wanted; below it is read again with the base as the wanted one.
         usual = replace(self.opened, want=None, tokens=False).reading
         if usual.columns[name].kind and (self.question.plan is not None or self.question.training.tokens is not None):
-            # How long tokens take is asked of their rate.
+            # How long tokens take is answered from their rate.
             return None
         follows, base = usual.columns[name].follows, next(iter(usual.quantities), name)
         if usual.columns[base].kind not in ("time", "rate"):
-            # A share follows from whatever was measured beside it.
+            # A share may follow from a column that is neither a time nor a rate.
             bases = [n for n in (follows.factors if follows is not None else ()) if usual.columns[n].kind]
             base = bases[0] if len(bases) == 1 else name
         if base == name or follows is None or base not in follows.factors:
@@ -667,7 +667,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         return None if value is None else replace(answer, answers=(value,), measured=self._measured(name, at))
 
     def _facts(self, name: str, model: FitResult, configuration: dict[str, Any], at: Mapping[str, str]) -> Facts | None:
-        """Return all that is known of the likeliest quantity; None of one count, which has no curve to speak of."""
+        """Return all that is known of the likeliest quantity; None where one count was measured, which is no curve."""
         reading, plan = self.reading, self.question.plan
         if len(np.unique(self._counts)) < 2 or is_size(reading.scale or ""):
             if plan is not None:
@@ -840,17 +840,17 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if formula is not None and not divisors <= {*at}:
             # What elapsed in steps of any number is told of one of them.
             name, header, formula = fitted, header_of(fitted), None
-        value, factor = _as_measured((name, formula), model.schema, at, row, header, unit)
+        value, factor = _in_unit_of_column((name, formula), model.schema, at, row, header, unit)
         value = replace(value, facts=facts)
         # A share of each device, as of the peak, or a time over another; of an efficiency the speed-up is told.
         relative = unit in ("%", "x") and (header.shared or header.kind == "time") and not is_efficiency(name)
         if facts is not None and facts.column is None and not relative:
             return value
         levels = {n: level for n, level in self.series.levels.items() if n in self.opened.at}
-        return _of_column(value, {**configuration, **levels}, factor)
+        return _value_of_column(value, {**configuration, **levels}, factor)
 
     def _column_of_no_step(self, name: str, model: FitResult) -> tuple[str, str, float] | None:
-        """Return a column that holds no time of a step, with its unit, and what a second is in it; None of a step.
+        """Return a column of another quantity than the time of a step, with its unit and a second in it; else None.
 
         That is a latency of users, a time by a size, or whatever was measured along a column with a unit.
         """
@@ -870,7 +870,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         return name, self._unit(name), denominator / numerator
 
     def _by_arithmetic(self, name: str, answers: Mapping[str, Value]) -> Value | None:
-        """Return the answer of a column y that follows from an answered one x and settings s; None of other columns.
+        """Return the answer of a column y that follows from an answered one x and settings s; None for another column.
 
         y = c·x^p·Π s^q, with the median c of the runs: `images_per_s` from `step_s` and `batch`.
         """
@@ -901,7 +901,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         lower, upper = sorted(ends)
         unit = self._unit(name)
         value = Value(name, unit, middle, lower, upper, answer.verdict, answer.reason, requested)
-        return _in_plain_words(value, requested)
+        return _worded(value, requested)
 
 
 def unit_of_column(name: str, header: Header, unit: str) -> str:
@@ -918,7 +918,7 @@ def unit_of_column(name: str, header: Header, unit: str) -> str:
     return rate if rate == "x" else f"{rate.removesuffix('/s')}/{header.unit}" + (f"/{device}" if header.shared else "")
 
 
-def _in_plain_words(value: Value, configuration: Mapping[str, Any]) -> Value:
+def _worded(value: Value, configuration: Mapping[str, Any]) -> Value:
     """Return a value with two sentences: what to expect of it at a configuration, and how sure that is."""
     middle, lower, upper = map(three_digits, (value.value, value.lower, value.upper))
     expect = f"Expect {value.quantity} of {with_unit(middle, value.unit)} at {join_values(configuration)}."

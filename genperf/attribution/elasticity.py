@@ -54,7 +54,7 @@ def elasticity_table(
     read, frames, stack = factors_read(result), [], stack_of(result.members)
     counts = {f.name: f.role == "extrinsic" and f.integer and f.lower >= 1.0 for f in result.schema.factors}
     for name in (f.name for f in result.schema.factors if f.numeric and f.name in read):
-        jumps = any(_steps(m.expression.node, name) for m in result.members)
+        jumps = any(_reads_in_steps(m.expression.node, name) for m in result.members)
         smooth = stack is None and not jumps and all(m.discrepancy is None for m in result.members)
         values = np.asarray(query.columns[name], float)
         doubled = (values < 2.0) & counts[name] | jumps
@@ -84,7 +84,7 @@ def factors_read(result: FitResult) -> set[str]:
     return read if stack is None else read | {*stack.factors}
 
 
-def _steps(node: Node, name: str) -> bool:
+def _reads_in_steps(node: Node, name: str) -> bool:
     """Tell whether a function that jumps reads a factor, as `ceil(workers/8)` does."""
     return any(node_called.function in STEPS and name in names_in(node_called) for node_called in calls_in(node))
 
@@ -311,7 +311,9 @@ class _Domain(Struct, frozen=True):
         u, factors = dict(zip(self.varying, points, strict=True)), {f.name: f for f in self.result.schema.factors}
         # What does not vary is at its lowest value or first level.
         lowest = np.zeros(points.shape[1])
-        columns = {name: _over(factors[name], values, u.get(name, lowest)) for name, values in self.values.items()}
+        columns = {
+            name: _spread_over_range(factors[name], values, u.get(name, lowest)) for name, values in self.values.items()
+        }
         if self.following:
             independent = {name: cells for name, cells in columns.items() if name not in self.following}
             completed = moved(self.result.panel, columns, independent)
@@ -359,7 +361,7 @@ def _domain(factor: Factor, values: Sequence[Any]) -> tuple[Any, ...]:
     return levels
 
 
-def _over(factor: Factor, values: tuple[Any, ...], u: Array) -> AnyArray:
+def _spread_over_range(factor: Factor, values: tuple[Any, ...], u: Array) -> AnyArray:
     """Return a factor's values at points u between 0 and 1: low·(high/low)^u, or low + (high − low)·u; or levels."""
     if not factor.numeric:
         return np.asarray(np.array(values, dtype=object)[np.minimum((u * len(values)).astype(int), len(values) - 1)])

@@ -58,14 +58,17 @@ def written_lines(result: FitResult) -> list[str]:
     lines = [f"{target.name}{unit} ="]
     for term in terms:
         coefficient, *further_factors = (node for node in product_of(term.node) if node not in shared)
-        pieces = [_number(_value(coefficient, values)), *_joined([_factor(node, values) for node in further_factors])]
+        pieces = [
+            _number(_value(coefficient, values)),
+            *_factors_text([_factor(node, values) for node in further_factors]),
+        ]
         if term.name != CONSTANT_TERM or float(pieces[0]) != 0.0:
             lines.append(f"  {'+ ' if len(lines) > 1 else ''}{' * '.join(pieces)}")
     ordered = [_factor(node, values) for node in (products[0] if products else []) if node in shared]
     ranked = sorted((factor for factor in ordered if factor.text), key=lambda factor: -factor.effect)
     if ranked:
         lines.append("every term but a constant one times")
-        lines += [f"    {text}" for factor in ranked[:LISTED] for text in _joined([factor])]
+        lines += [f"    {text}" for factor in ranked[:LISTED] for text in _factors_text([factor])]
         more = len(ranked) - LISTED
         lines += [f"    and {counted(more, 'smaller factor')}"] if more > 0 else []
     return lines
@@ -85,7 +88,7 @@ def product_of(node: Node) -> list[Node]:
     return [node]
 
 
-def _joined(factors: list[_Factor]) -> list[str]:
+def _factors_text(factors: list[_Factor]) -> list[str]:
     """Return the texts of factors, those of one categorical factor in one bracket: `[net: vgg 3, alexnet 0.4]`."""
     texts: dict[str | int, list[str]] = {}
     for place, factor in enumerate(factors):

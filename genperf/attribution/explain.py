@@ -299,16 +299,16 @@ def _overlaps(member: Member, columns: Mapping[str, Any]) -> Iterator[tuple[str,
     # A maximum of counts hides no term.
     maxima = [c for c in calls_in(total) if c.function == "max" and not names_in(c).isdisjoint(terms)]
     values = {**columns, **member.values, **terms}
-    totals = [evaluate(_added(total, maxima[:added]), values) for added in range(len(maxima), -1, -1)]
+    totals = [evaluate(_without_overlaps(total, maxima[:added]), values) for added in range(len(maxima), -1, -1)]
     for overlap, before, after in zip(reversed(maxima), totals, totals[1:], strict=False):
         branches = (" + ".join(name for name in terms if name in names_in(branch)) for branch in overlap.arguments)
         yield " | ".join(branches), float(np.ravel(after - before)[0])
 
 
-def _added(node: Node, maxima: Sequence[Call]) -> Node:
+def _without_overlaps(node: Node, maxima: Sequence[Call]) -> Node:
     """Return a total in which the branches of some maxima are added up, as if they did not overlap."""
     if not isinstance(node, Call):
         return node
-    arguments = tuple(_added(argument, maxima) for argument in node.arguments)
+    arguments = tuple(_without_overlaps(argument, maxima) for argument in node.arguments)
     is_added = any(node is overlap for overlap in maxima)
     return chain("add", arguments) if is_added else Call(node.function, arguments)

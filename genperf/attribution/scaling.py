@@ -140,7 +140,7 @@ def _points(
     logarithms = np.vstack([central, curves.paths])
     bare_expressions = all(m.process is None and m.discrepancy is None for m in result.members)
     logarithms[: len(logarithms) if bare_expressions else 1, runs] = measured
-    slower = {"what": "slower", "level": np.nan, **_ends(_turns(steps, np.exp(logarithms)), weights, ends)}
+    slower = {"what": "slower", "level": np.nan, **_count_interval(_turns(steps, np.exp(logarithms)), weights, ends)}
     if steps.work is None:
         return [slower]
     rates = np.log(steps.work) - logarithms
@@ -151,8 +151,10 @@ def _points(
         ("efficiency", first_below(counts, efficiency, np.log(level), integer), counts[0]),
         ("efficiency of the best", first_below(counts, of_best, np.log(level), integer, from_largest=True), best),
     ]
-    rows = [{"what": what, "level": level, **_ends(below, weights, ends), "of": of} for what, below, of in falls]
-    turns = _ends(_turns(steps, np.exp(-efficiency) / counts), weights, ends)
+    rows = [
+        {"what": what, "level": level, **_count_interval(below, weights, ends), "of": of} for what, below, of in falls
+    ]
+    turns = _count_interval(_turns(steps, np.exp(-efficiency) / counts), weights, ends)
     return [*rows, slower, {"what": "throughput", "level": np.nan, **turns}]
 
 
@@ -166,7 +168,7 @@ def _turns(steps: Ladder, curves: Array) -> Array:
     return counts
 
 
-def _ends(counts: Array, weights: Array, levels: tuple[float, float]) -> dict[str, float]:
+def _count_interval(counts: Array, weights: Array, levels: tuple[float, float]) -> dict[str, float]:
     """Return the first of some counts with its interval over the others, the draws', and their share that is finite."""
     count, drawn = float(counts[0]), counts[1:]
     # Some may be infinite: nothing is interpolated. Levels just below take no step more by the rounding of weights.
@@ -264,7 +266,7 @@ def changes(result: FitResult, steps: Ladder, interval: float) -> Iterator[dict[
             before, after = names[largest[j - 1]], names[largest[j]]
             leads = [(best[after] - best[before])[None], *(values[after] - values[before] for values in drawn)]
             counts = _overtakes(steps.counts, np.vstack(leads), j, steps.along.integer)
-            ends = _ends(counts, shares(same_terms), ends_of(interval))
+            ends = _count_interval(counts, shares(same_terms), ends_of(interval))
             yield {**label, "before": before, "after": after, **ends}
 
 

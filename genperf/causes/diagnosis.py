@@ -129,7 +129,7 @@ def why(
     chosen = _measured(runs, at, work, hints)
     if sound is not None:
         compared_runs, levels = (runs, {**(at or {}), **sound}) if isinstance(sound, Mapping) else (sound, None)
-        chosen = _beside(chosen, _measured(compared_runs, levels, work, hints))
+        chosen = _with_sound_runs(chosen, _measured(compared_runs, levels, work, hints))
     if len(chosen.places) < 2:
         raise GenperfError("one configuration shows no cause", hint="runs at two counts, or with two batches")
     evidence = [form_evidence for form in FORMS if (form_evidence := _evidence(chosen, form)) is not None]
@@ -191,7 +191,7 @@ def _measured(
     devices, nodes, assumed = devices_and_nodes(panel, columns)
     # A node that is not told from its devices is one.
     devices = np.maximum(devices, nodes)
-    varied = [count.name, *(n for n in _scaled(panel) if n != count.name and len(np.unique(columns[n])) > 1)]
+    varied = [count.name, *(n for n in _scaling_columns(panel) if n != count.name and len(np.unique(columns[n])) > 1)]
     in_seconds = schema.of_steps or work is not None or samples_of(panel, {}) is not None
     return Runs(
         devices=devices,
@@ -208,7 +208,7 @@ def _measured(
     )
 
 
-def _beside(slow: Runs, sound: Runs) -> Runs:
+def _with_sound_runs(slow: Runs, sound: Runs) -> Runs:
     """Return slow runs with sound ones of the same program beside them."""
     names = ("devices", "nodes", "batch", "seconds", "scatter")
     both: dict[str, Any] = {name: np.concatenate([getattr(slow, name), getattr(sound, name)]) for name in names}
@@ -217,7 +217,7 @@ def _beside(slow: Runs, sound: Runs) -> Runs:
     return replace(slow, **both, slow=rows, phases=phases, places=slow.places + sound.places)
 
 
-def _scaled(panel: Panel) -> list[str]:
+def _scaling_columns(panel: Panel) -> list[str]:
     """Return the columns that count devices and nodes, and that tell the work of a device."""
     nodes = (panel.node(name) for name in _SCALED)
     return [name for node in nodes if node is not None for name in sorted(names_in(node))]
@@ -229,7 +229,7 @@ def _configurations_at(panel: Panel, at: dict[str, Any]) -> list[int]:
     Given counts and batches choose none: what differs along them is what tells one cause from another.
     """
     names = [f.name for f in panel.factors]
-    scaled = {*_scaled(panel), panel.along().name}
+    scaled = {*_scaling_columns(panel), panel.along().name}
     requested: dict[str, Any] = {}
     for name, value in at.items():
         column = column_named(panel.column(name), dict.fromkeys(names))
@@ -238,7 +238,7 @@ def _configurations_at(panel: Panel, at: dict[str, Any]) -> list[int]:
         if column not in scaled:
             requested[column] = value
     rows = panel.runs
-    matching = [j for j, row in enumerate(rows) if all(_same(row[n], value) for n, value in requested.items())]
+    matching = [j for j, row in enumerate(rows) if all(_is_level(row[n], value) for n, value in requested.items())]
     if not matching:
         raise GenperfError(f"no run has {join_values(requested)}", hint="measured values of the factors")
     unscaled = [f.name for f in panel.factors if f.distinct > 1 and f.name not in scaled]
@@ -252,7 +252,7 @@ def _configurations_at(panel: Panel, at: dict[str, Any]) -> list[int]:
     return chosen
 
 
-def _same(value: float | str, wanted: Any) -> bool:
+def _is_level(value: float | str, wanted: Any) -> bool:
     """Tell whether a measured value is a wanted one, which may be text."""
     try:
         return bool(np.isclose(float(value), float(wanted)))

@@ -97,7 +97,7 @@ def ask(
     from genperf.vocabulary.names import column_named
 
     if len(table) > 1:
-        table, at = _table_and_configuration(table, at)
+        table, at = _split_words(table, at)
     topics = [name for name, wanted in (("why", why), ("normal", normal), ("cost", cost)) if wanted]
     if len(table) == 1 and is_model_file(table[0]):
         fitted = load_model(table[0])
@@ -105,12 +105,12 @@ def ask(
         at_once, answers = ask_each(at_once, lambda place: ask_fitted(fitted, place, question))
         _show(answers, at_once, out, full, topics)
         return
-    # Runs in words are a table, one run in words is a row by name, and {} is neither. A file of that name
-    # is asked about, even if it is called `8xh100`.
+    # Several runs in words are a `Source`, one run in words is a row by column, and {} is a file. A file of that name
+    # is read, even if it is called `8xh100`.
     in_words: Any = {} if at and Path(table[0]).is_file() else source_of_words(table) or row_in(table)
     what = in_words or _source(table, roles["delimiter"])
     run = row_of_run(what, question.training.peak) if isinstance(what, Source) else what
-    # A table of one row that is a run but for an unknown device or network is answered as any other table.
+    # Of one row with an unknown device or network the error is a note, and the row is answered as any other table.
     if isinstance(run, GenperfError):
         out.note(f"note: {run}")
     elif run is not None:
@@ -174,7 +174,7 @@ def _show(
         tell(str(answer))
 
 
-def _table_and_configuration(table: tuple[str, ...], at: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split_words(table: tuple[str, ...], at: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the files or runs that are named, and `--at` with the words behind them, where these are no file."""
     count = max((n for n, text in enumerate(table, 1) if Path(text).exists() or _RUN.fullmatch(text)), default=0)
     further = table[count:]

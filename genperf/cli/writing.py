@@ -78,7 +78,7 @@ def files_read(parameters: Mapping[str, Any]) -> Iterator[str]:
 
 
 def first_lines(path: str) -> tuple[str, ...]:
-    """Return how a text file begins, for a message: three lines, each cut; nothing of a file that is no text."""
+    """Return how a text file begins, for a message: three lines, each cut; empty for a file that is no text."""
     with open(path, "rb") as file:
         text = file.read(3 * EXCERPT).decode("utf-8", "replace")
     return () if "\0" in text else tuple(line[:EXCERPT] for line in text.splitlines()[:3])

@@ -76,7 +76,7 @@ class Size(NamedTuple):
     #: Median by kind of axis, set on the tables of `experiments/results/process.md`. A kind that is left out has no
     #: such size.
     usual: Mapping[str, float]
-    #: The part of V, of the size's square v, x, z and the axis; none of a size that enters otherwise.
+    #: The part of V, of the size's square v, x, z and the axis; None for a size that enters otherwise.
     part: Callable[[float, AnyArray, AnyArray, KernelAxis], AnyArray] | None = None
     #: The same in JavaScript.
     script: str = ""

@@ -241,7 +241,7 @@ def _by_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, floa
 
 
 def _signed_probit(basis: Array, signs: Array, runs: _Outcomes) -> tuple[Array, bool]:
-    """Return headroom and slopes, and whether factors whose larger values help may also harm."""
+    """Return headroom and slopes, and whether the slopes of factors whose larger values help were left free to harm."""
     theta, wrong = _probit(basis, signs, runs.bounds(free=False))
     if wrong:
         freer, fewer = _probit(basis, signs, runs.bounds(free=True))
@@ -430,7 +430,7 @@ class _MemoryLaw:
 def _with_bounds(fitted: Feasibility, runs: _Outcomes) -> Feasibility:
     """Add the configurations that bound the probability: the most demanding successes, the least demanding failures."""
     demanded, succeeded = fitted.demanded(runs.columns), runs.succeeded
-    most_demanding = _extreme(demanded, succeeded, 1)
+    most_demanding = _extreme_configurations(demanded, succeeded, 1)
     # Failures that demand less than some success, and of these the configurations that never succeeded.
     covered = ~succeeded & surpassed(demanded, demanded[most_demanding], -1)
     successes = demanded[succeeded]
@@ -438,7 +438,7 @@ def _with_bounds(fitted: Feasibility, runs: _Outcomes) -> Feasibility:
     return replace(
         fitted,
         succeeded=runs.take(most_demanding),
-        failed=runs.take(_extreme(demanded, ~succeeded & ~covered, -1)),
+        failed=runs.take(_extreme_configurations(demanded, ~succeeded & ~covered, -1)),
         contradicted=runs.take(np.array(never, np.int64)),
         certain=CERTAINTY if fitted.need is None else _certain(demanded, succeeded),
     )
@@ -459,7 +459,7 @@ def _certain(demanded: Array, good: Mask) -> float:
     return CERTAINTY if not wrong else _rounded(min(CERTAINTY, max(0.5, (right + 0.5) / (right + wrong + 1.0))))
 
 
-def _extreme(demanded: Array, among: Mask, sign: int) -> Integers:
+def _extreme_configurations(demanded: Array, among: Mask, sign: int) -> Integers:
     """Return the configurations that no other surpasses: the most demanding (1), or the least demanding (−1)."""
     rows = np.flatnonzero(among)
     needs, first_row = np.unique(sign * demanded[rows], axis=0, return_index=True)

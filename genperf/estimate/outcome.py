@@ -185,7 +185,7 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
         for problem, _, places, held_of_parts in self.fits:
             of_total = problem is self.problem
             held = held_of_parts if place is None else np.arange(sets.shape[1]) == place
-            sets[:, places] = _redrawn(problem, sets[:, places], held, form if of_total else None)
+            sets[:, places] = _noisy_refits(problem, sets[:, places], held, form if of_total else None)
         return sets
 
     def form(self, medians: Table) -> float:
@@ -296,7 +296,7 @@ def _with_the_constant(problem: Problem, sets: Array, place: int, misfit: float,
     return drawn
 
 
-def _redrawn(problem: Problem, sets: Array, held: Mask | bool = False, form: Array | None = None) -> Array:
+def _noisy_refits(problem: Problem, sets: Array, held: Mask | bool = False, form: Array | None = None) -> Array:
     """Return constants fitted to times with noise, from `sets`, (count, n), on: see `Fitted.drawn`.
 
     `form` is R, a root of the covariance of the form's error, (rows, k); held constants stay.

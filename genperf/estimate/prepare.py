@@ -75,7 +75,7 @@ def fewer_factors(
     """
     medians = table.medians()
     varying = [f for f in medians.factors if f.distinct > 1]
-    ranked = sorted(varying, key=lambda f: -_agreement(medians, f))
+    ranked = sorted(varying, key=lambda f: -_rank_agreement(medians, f))
     expressions = write(table.factors)
     while len(ranked) > 1 and min(len(e.constants) for e in expressions) > len(medians):
         ranked = ranked[:-1]
@@ -88,7 +88,7 @@ def fewer_factors(
     return expressions, [Note(text, "fewer_terms")]
 
 
-def _agreement(medians: Table, factor: Factor) -> float:
+def _rank_agreement(medians: Table, factor: Factor) -> float:
     """Return how well a factor orders the measured ranks, 0 to 1: |Spearman's ρ|, of levels √(explained variance)."""
     ranks = medians.frame[medians.target.column].rank()
     values = medians.frame[factor.name]

@@ -88,7 +88,7 @@ def spread_starts(problem: Problem, count: int, rng: np.random.Generator) -> Arr
     searched = ~problem.coefficient & (problem.lower < problem.upper)
     if not searched.any():
         return problem.projected(problem.start[None, :])[0]
-    steps = _steps(problem, searched, count, rng)
+    steps = _random_moves(problem, searched, count, rng)
     steps[0] = 0.0
     starts = np.broadcast_to(problem.start, (count, problem.start.size)).copy()
     starts[:, searched] += steps
@@ -127,14 +127,14 @@ def continued_starts(
     for k, names in enumerate(like):
         copied = constants[:, None, [in_smaller[name] for name in names]]
         starts[:, k + 1 :: len(like) + 1, [in_larger[name] for name in new]] = copied
-    starts[:, :, searched] += _steps(problem, searched, drawn, rng)
+    starts[:, :, searched] += _random_moves(problem, searched, drawn, rng)
     starts = np.clip(starts, problem.lower, problem.upper).reshape(-1, n)
     projected, cost = problem.projected(starts, np.repeat(weights, drawn, axis=0))
     best = np.argsort(cost.reshape(folds, drawn), axis=1, kind="stable")[:, :count]
     return np.asarray(np.take_along_axis(projected.reshape(folds, drawn, n), best[:, :, None], axis=1))
 
 
-def _steps(problem: Problem, searched: Mask, count: int, rng: np.random.Generator) -> Array:
+def _random_moves(problem: Problem, searched: Mask, count: int, rng: np.random.Generator) -> Array:
     """Draw moves of the searched constants away from their default, (count, searched); zero of those that stay."""
     default = problem.start[searched]
     with np.errstate(invalid="ignore"):

@@ -109,7 +109,7 @@ def shown(weights: Array, beyond: bool) -> Cluster:
 
 
 def combined(others: Sequence[Cluster]) -> Cluster | None:
-    """Return what several series show together, no more than `MOST_CLUSTER_SERIES` of them; None of none."""
+    """Return what several series show together, no more than `MOST_CLUSTER_SERIES` of them; None without a series."""
     if not others:
         return None
     scale = min(1.0, MOST_CLUSTER_SERIES / len(others))

@@ -95,7 +95,7 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
     form = _form(series, reading, layout.beside)
     places, expression = form.places, form.expression
     mean, sd = drawn.level
-    level = np.exp(mean + sd * _normal()[: len(mean)])
+    level = np.exp(mean + sd * _spread_normal_numbers()[: len(mean)])
     constants = _drawn_constants(chosen, places, level)
     # What is shown is the mean of the middle draws, which are ordered from the flattest curve to the steepest.
     tail = round(0.5 * (1.0 - SHOWN_SHARE) * len(level))
@@ -106,7 +106,9 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
     variances, offsets = layout.variances, None
     if series.anchors is not None:
         # Each draw passes through one quantile of what similar series show, flat curves through the low ones.
-        offsets = _offsets(series.anchors, len(level), float(np.mean((prior_constants.noise * steps) ** 2)) + noise**2)
+        offsets = _anchor_offsets(
+            series.anchors, len(level), float(np.mean((prior_constants.noise * steps) ** 2)) + noise**2
+        )
         variances = np.r_[variances[: -offsets.shape[1]], np.zeros(offsets.shape[1])]
     slope = SLOPE_SD * step
     beyond = Extrapolation(form.axes, form.work, slope, form.nodes, quietest=LEAST_SLOPE / slope, mean=MEAN_SLOPE)
@@ -135,7 +137,7 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
     )
 
 
-def _offsets(anchors: Anchors, draws: int, run: float) -> Array:
+def _anchor_offsets(anchors: Anchors, draws: int, run: float) -> Array:
     """Return what is added to ln T of anchors in each draw, (draws, anchors): quantiles of it, the lowest first.
 
     `run` is the variance of a run, which a draw adds later: without it deviations are less by √(1 − run/variance).
@@ -160,7 +162,7 @@ def _label(series: MeasuredSeries, reading: CountReading) -> str:
 
 
 @cache
-def _normal() -> Array:
+def _spread_normal_numbers() -> Array:
     """Return evenly spread normal numbers in an order that goes with nothing else (a Kronecker sequence)."""
     # 1/ρ of the plastic number ρ³ = ρ + 1, whose multiples spread most evenly beside another sequence.
     return normal_quantiles((0.5 + 0.7548776662466927 * np.arange(1, POSTERIOR_DRAWS + 1)) % 1.0)

@@ -72,7 +72,7 @@ class NamedSeries(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def work(self) -> float | None:
-        """Exponent of one worker's work along the scale, by the first reading of it; None of a single scale."""
+        """Exponent of one worker's work along the scale, by the first reading of it; None for a single scale."""
         scale, work = (np.log(self.series.values(text)) for text in (self.series.scale, self.series.works[0][0]))
         return round(float((work[-1] - work[0]) / (scale[-1] - scale[0])), 1) if scale[-1] > scale[0] else None
 
@@ -166,7 +166,9 @@ def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
     Only series of several counts show something, those of the largest counts first.
     """
     grown = [k for k, curve in enumerate(curves) if next(iter(curve.rows))[0] < curve.last[0]]
-    chosen = sorted(grown, key=lambda k: (-curves[k].last[0], _mixed("|".join(curves[k].key))))[:MOST_WEIGHED_SERIES]
+    chosen = sorted(grown, key=lambda k: (-curves[k].last[0], _hash_order("|".join(curves[k].key))))[
+        :MOST_WEIGHED_SERIES
+    ]
     beyond = {k for k in chosen if curves[k].series.nodes is not None and not curves[k].series.on_one_node}
     clusters = {}
     for k in chosen:
@@ -183,7 +185,7 @@ def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
     by_all = shown_without(None)
     shares = {k: shown_without(k) for k in clusters}
     # What similar series show takes the place of the cluster.
-    shares |= {k: replace(shared, beyond=shares.get(k, by_all).beyond) for k, shared in _similar(curves).items()}
+    shares |= {k: replace(shared, beyond=shares.get(k, by_all).beyond) for k, shared in _similar_shown(curves).items()}
     return [*(shares.get(k, by_all) for k in range(len(curves))), by_all]
 
 
@@ -206,7 +208,7 @@ def table_shares(table: Table, hints: Mapping[str, str]) -> TableShares:
     if not table.group:
         return TableShares()
     try:
-        chosen = table.take(_looked_at(table))
+        chosen = table.take(_weighed_rows(table))
     except GenperfError:
         # Of a table that cannot be fitted the fit says why.
         return TableShares()
@@ -232,7 +234,7 @@ def table_shares(table: Table, hints: Mapping[str, str]) -> TableShares:
     return TableShares(dict(zip((curve.key for curve in curves), shares, strict=True)), new_group, all_series)
 
 
-def _looked_at(table: Table) -> Mask:
+def _weighed_rows(table: Table) -> Mask:
     """Tell which rows are of groups that are weighed: all where largest scales differ, else some groups by a hash."""
     group_of_row = number_rows(table.frame, table.group)
     groups = int(group_of_row.max()) + 1
@@ -244,15 +246,15 @@ def _looked_at(table: Table) -> Mask:
         return np.ones(len(group_of_row), bool)
     first_row = np.unique(group_of_row, return_index=True)[1]
     names = table.frame[list(table.group)].iloc[first_row].astype(str).agg("|".join, axis=1)
-    return np.asarray(np.isin(group_of_row, np.argsort(list(map(_mixed, names)))[:MOST_WEIGHED_SERIES]))
+    return np.asarray(np.isin(group_of_row, np.argsort(list(map(_hash_order, names)))[:MOST_WEIGHED_SERIES]))
 
 
-def _mixed(name: str) -> str:
+def _hash_order(name: str) -> str:
     """Return a hash to sort by: neighbours in a table are alike, and this takes series from all over it."""
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def _similar(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
+def _similar_shown(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
     """Return what similar series show of each series that others exceed, by its place among the curves."""
     # By the last count, whether no longer series has the same names, and the exponent of the work.
     places_by_base: dict[tuple[Count, bool, float | None], list[int]] = {}
@@ -267,12 +269,14 @@ def _similar(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
     out: dict[int, Shared] = {}
     for (base, unlike, work), places in places_by_base.items():
         donors = [c for c in curves if c.last[0] > base[0] and c.work == work and base in c.rows]
-        # `_of_donors` is empty where too few donors reach any further count.
-        out |= dict(zip(places, _of_donors([curves[k] for k in places], donors, base, unlike), strict=False))
+        # `_donor_changes` is empty where too few donors reach any further count.
+        out |= dict(zip(places, _donor_changes([curves[k] for k in places], donors, base, unlike), strict=False))
     return out
 
 
-def _of_donors(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], base: Count, unlike: bool) -> list[Shared]:
+def _donor_changes(
+    listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], base: Count, unlike: bool
+) -> list[Shared]:
     """Return what donors show of series that end at one count, at each count that enough donors reach; [] without such.
 
     Donors of the same names are judged together, held out as one, where the series have `unlike` names.
@@ -280,21 +284,21 @@ def _of_donors(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], bas
     donors_at = Counter(count for curve in donors for count in curve.rows if count[0] > base[0])
     # One number of nodes for each scale: the usual one.
     usual = {count[0]: count for count, _ in reversed(donors_at.most_common())}
-    counts = _some(sorted(count for count in usual.values() if donors_at[count] >= FEWEST_DONORS), MOST_COUNTS)
+    counts = _evenly_chosen(sorted(count for count in usual.values() if donors_at[count] >= FEWEST_DONORS), MOST_COUNTS)
     if not counts:
         return []
     columns, changes = [], []
     for count in counts:
-        reaching = _some([curve for curve in donors if count in curve.rows], MOST_DONORS)
+        reaching = _evenly_chosen([curve for curve in donors if count in curve.rows], MOST_DONORS)
         labels = [tuple(sorted(curve.labels.items())) for curve in reaching]
         block = np.array([labels.index(label) for label in labels]) if unlike else np.arange(len(reaching))
         before, after = (np.array([curve.seconds(at) for curve in reaching]) for at in (base, count))
         times = before, after, np.array([curve.seconds(base) for curve in listed])
         predicted = _predicted(reaching, base, count)
         changes.append(shown_by_donors(_distances(reaching, listed, base), times, predicted, block))
-        columns.append(_grown(listed, reaching, base, count))
+        columns.append(_factors_beyond(listed, reaching, base, count))
     # By the sum of the distances along all columns.
-    named = _some(donors, MOST_DONORS)
+    named = _evenly_chosen(donors, MOST_DONORS)
     nearest = np.argsort(_distances(named, listed, base)[:, len(named) :].sum(axis=0), axis=1, kind="stable")
     return [
         Shared(
@@ -307,7 +311,7 @@ def _of_donors(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], bas
     ]
 
 
-def _some(listed: Sequence[T], most: int) -> list[T]:
+def _evenly_chosen(listed: Sequence[T], most: int) -> list[T]:
     """Return so many of a list at most, evenly spread over it."""
     return [listed[k] for k in np.unique(np.linspace(0, len(listed) - 1, min(len(listed), most)).round().astype(int))]
 
@@ -318,7 +322,7 @@ def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> list[tu
     Of some donors 15 quantiles of ln T at the larger count are taken, by the runs up to `base`. The spread is half the
     range from 16 to 84 %: of a normal distribution its standard deviation.
     """
-    some = _some(donors, MOST_WEIGHED_SERIES)
+    some = _evenly_chosen(donors, MOST_WEIGHED_SERIES)
     levels = np.array([(k + 0.5) / 15.0 for k in range(15)])
     last = []
     for curve in some:
@@ -360,7 +364,9 @@ def _distances(donors: Sequence[NamedSeries], listed: Sequence[NamedSeries], bas
     return np.array([*names.values(), *squares]).reshape(-1, len(curves), len(donors))
 
 
-def _grown(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], base: Count, at: Count) -> dict[str, Array]:
+def _factors_beyond(
+    listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], base: Count, at: Count
+) -> dict[str, Array]:
     """Return the numeric factors of series at a larger count: they grow as the median donor's do."""
     out = {}
     for name in listed[0].series.columns:

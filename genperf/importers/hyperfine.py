@@ -45,16 +45,16 @@ def read(text: str, name: str) -> Imported:
 def _runs(result: Json) -> list[tuple[dict[str, Cell], str]]:
     """Return each run's time, and why it cannot be used, where it cannot."""
     cells: list[dict[str, Cell]] = [{TIME: time.number()} for time in result.member("times").list()]
-    for cell, used in zip(cells, _alike(result, "memory_usage_byte", len(cells)), strict=False):
+    for cell, used in zip(cells, _list_of_runs(result, "memory_usage_byte", len(cells)), strict=False):
         cell[MEMORY] = used.number()
     # Up to 1.11 a failure ended the benchmark, and no code was exported.
-    codes = [code.value for code in _alike(result, "exit_codes", len(cells))] or [0] * len(cells)
+    codes = [code.value for code in _list_of_runs(result, "exit_codes", len(cells))] or [0] * len(cells)
     whys = ["ended by a signal" if code is None else f"exit code {code}" for code in codes]
     well = [code == 0 and not isinstance(code, bool) for code in codes]
     return [(cell, "" if ended else why) for cell, ended, why in zip(cells, well, whys, strict=True)]
 
 
-def _alike(result: Json, key: str, runs: int) -> list[Json]:
+def _list_of_runs(result: Json, key: str, runs: int) -> list[Json]:
     """Return a list that has an item a run; an empty one where it is not exported."""
     items = result.member(key).list() if result.has(key) else []
     if result.has(key) and len(items) != runs:

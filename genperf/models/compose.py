@@ -43,7 +43,7 @@ def compose(
     >>> str(law), [constant.unit for constant in law.constants]
     ('c + a*samples/slots', ['s', 's/sample'])
     """
-    trees = {name: _of_known(parse(text).node, factors) for name, text in terms.items()}
+    trees = {name: _without_absent_factors(parse(text).node, factors) for name, text in terms.items()}
     # A term is zero, or constant, over the measured range where it is so at all of its corners; where the range of a
     # factor is not known, it is taken for neither.
     at_corners = {name: values for name, tree in trees.items() if (values := _corners(tree, factors)) is not None}
@@ -73,15 +73,15 @@ def compose(
     return Expression(family, written, tuple(constants), law).substituted(by_name)
 
 
-def _of_known(node: Node, factors: Panel) -> Node:
+def _without_absent_factors(node: Node, factors: Panel) -> Node:
     """Return a formula without the factors of its products that the table lacks."""
     match node:
         case Call("multiply" | "divide", (other, Name(name))) | Call("multiply", (Name(name), other)) if (
             name in ALIASES and not factors.has(name)
         ):
-            return _of_known(other, factors)
+            return _without_absent_factors(other, factors)
         case Call(function, arguments):
-            return Call(function, tuple(_of_known(a, factors) for a in arguments))
+            return Call(function, tuple(_without_absent_factors(a, factors) for a in arguments))
         case _:
             return node
 

@@ -82,7 +82,7 @@ class Family(Struct, frozen=True):
 
     def missing(self, panel: Panel) -> list[str]:
         """Return the required factors that the table lacks."""
-        counted = _of_counted(panel)
+        counted = _nodes_as_workers(panel)
         return [name for name in self.requires if not counted.has(name)]
 
     def left_out(self, panel: Panel) -> list[str]:
@@ -104,11 +104,11 @@ class Family(Struct, frozen=True):
             also = ", ".join(ALIASES[missing_factor][:4])
             hint = f"--map {missing_factor}=COLUMN, name a column {also}, or derive it: --let '{missing_factor}=…'"
             raise ModelError(fault, hint=hint)
-        built = self.build(replace(_of_counted(panel), phases=frozenset(phases)))
+        built = self.build(replace(_nodes_as_workers(panel), phases=frozenset(phases)))
         return [built] if isinstance(built, Expression) else list(built)
 
 
-def _of_counted(panel: Panel) -> Panel:
+def _nodes_as_workers(panel: Panel) -> Panel:
     """Return the panel, where only nodes are counted with these as the workers."""
     if panel.workers is not None or panel.nodes is None:
         return panel

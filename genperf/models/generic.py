@@ -235,7 +235,7 @@ def constant_place(expression: Expression) -> int | None:
 
 
 def kinds_of(expression: Expression) -> tuple[str, ...]:
-    """Return the kind of each constant of a sum of products, such as `p_batch` or `d1_gpu[]`; empty of a scale."""
+    """Return the kind of each constant of a sum of products, such as `p_batch` or `d1_gpu[]`; empty for a scale."""
     kinds = []
     for meaning in (c.meaning for c in expression.constants):
         if meaning is None or not meaning.term or meaning.part == "scale":
@@ -291,13 +291,13 @@ def interactions(
     ]
     following_counts = [f for f in varying if f.name in following] if categorical else []
     candidates: list[Interaction] = [(_power(f)._replace(name=f"q_{f.name}"),) for f in following_counts]
-    for combination in (*([f] for f in categorical), *_separating(categorical, columns)):
+    for combination in (*([f] for f in categorical), *_separating_factors(categorical, columns)):
         measured = _distinct(combination, columns)
         # In the order of the factors' levels, not of their names. The first of two levels keeps the shared constants.
         levels = [level for level in product(*(f.levels for f in combination)) if level in measured]
         levels = levels[1:] if len(combination) == 1 and len(levels) <= 2 else levels
         level_itself = [Effect("d", Number(1.0), ConstantMeaning("level"))] if len(combination) > 1 else []
-        candidates += [_at_levels(level, combination, levels) for level in (*level_itself, *effects_of_level)]
+        candidates += [_level_changes(level, combination, levels) for level in (*level_itself, *effects_of_level)]
     # Without columns that are constant, or repeat one before.
     column_bytes: set[bytes] = set()
     accepted: list[Interaction] = []
@@ -316,7 +316,7 @@ def interactions(
     return tuple(accepted)
 
 
-def _at_levels(changed: Effect, factors: Sequence[Factor], levels: Iterable[tuple[str, ...]]) -> Interaction:
+def _level_changes(changed: Effect, factors: Sequence[Factor], levels: Iterable[tuple[str, ...]]) -> Interaction:
     """Return what is changed, at each level of a categorical factor, or combination of levels of several, alone."""
     joint, is_level = JOINT.join(f.name for f in factors), changed.meaning.part == "level"
     effects = []
@@ -349,7 +349,7 @@ def with_interactions(expression: Expression, offered: Sequence[Interaction]) ->
     return replace(expression, terms=terms, constants=(*expression.constants, *constants))
 
 
-def _separating(categorical: Sequence[Factor], columns: Mapping[str, Any]) -> list[list[Factor]]:
+def _separating_factors(categorical: Sequence[Factor], columns: Mapping[str, Any]) -> list[list[Factor]]:
     """Return [the fewest factors that tell the measured combinations apart]; [] where one does, or rows are few."""
     separating, combinations = list(categorical), len(_distinct(categorical, columns))
     for factor in reversed(categorical):

@@ -113,12 +113,12 @@ def _parts(factor: Factor, block: Exponents) -> Iterator[str]:
     if not factor.positive and factor.distinct:
         relative = f"1 + {relative}"
     if block.i:
-        yield f"sqrt({relative})" if block.i == Fraction(1, 2) else _raised(f"({relative})", block.i)
+        yield f"sqrt({relative})" if block.i == Fraction(1, 2) else _power_text(f"({relative})", block.i)
     if block.j:
-        yield _raised(f"log2({x})", block.j)
+        yield _power_text(f"log2({x})", block.j)
 
 
-def _raised(base: str, power: Fraction | int) -> str:
+def _power_text(base: str, power: Fraction | int) -> str:
     return base if power == 1 else f"{base}**({power})"
 
 

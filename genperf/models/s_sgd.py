@@ -90,7 +90,7 @@ def build(
     (`by`). Without `updated` there is no t_u.
     """
     work = share(factors)
-    exchange, reading, passes = by(factors), _reading(factors, work, overlap), _passes(factors, work)
+    exchange, reading, passes = by(factors), _input_terms(factors, work, overlap), _passes(factors, work)
     update = {"update": "u"} if updated else {}
     terms, total = {**reading, **passes, **exchange, **update}, _total(overlap, reading, exchange, update)
     # Term → the one beside which, where that is constant, it is left out: a fit cannot separate two constants.
@@ -134,7 +134,7 @@ def candidates(factors: Panel) -> Sequence[Expression]:
     return [build(factors, overlap) for overlap, family in OVERLAPS.items() if family.shown(factors.phases)]
 
 
-def _reading(factors: Panel, work: Share, overlap: Overlap) -> dict[str, str]:
+def _input_terms(factors: Panel, work: Share, overlap: Overlap) -> dict[str, str]:
     """Return the terms of reading the input and of its transfer, as far as measurements separate them."""
     measured, nodes = factors.phases, factors.has("nodes")
     # The devices of a node share its storage.

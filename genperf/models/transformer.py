@@ -66,11 +66,15 @@ def build(factors: Panel, form: Form = "serial") -> Expression:
     Two forms are shorter (`Form`).
     """
     layout, left_out = TransformerLayout(factors), _LEFT_OUT.get(form, frozenset())
-    passes = {name: text for name, some_run_has, text in _passes(layout) if some_run_has and name not in left_out}
+    passes = {
+        name: text for name, some_run_has, text in _terms_of_pass(layout) if some_run_has and name not in left_out
+    }
     formulas = {name: f"micro_batches*{text}" for name, text in passes.items()}
     if layout.split("pipeline_parallel"):
         formulas["bubble"] = f"({' + '.join(passes.values())})*{_SLOTS}"
-    formulas |= {name: text for name, some_run_has, text in _once(layout) if some_run_has and name not in left_out}
+    formulas |= {
+        name: text for name, some_run_has, text in _terms_of_step(layout) if some_run_has and name not in left_out
+    }
     has_micro_batch = layout.known("micro_batch")
     of_samples = _OF_SAMPLES if has_micro_batch else (*_OF_SAMPLES, *_OF_PASSES)
     constants = {name: coefficient(name, "s/sample" if name in of_samples else "s") for name in _COEFFICIENTS}
@@ -79,11 +83,11 @@ def build(factors: Panel, form: Form = "serial") -> Expression:
         # Without a micro-batch a latency of passes is one of samples, and that of a step's exchange is not.
         shared_latencies = _ALIKE | ({"alpha_d": "alpha_t"} if has_micro_batch else {})
         constants |= {name: constants[full_name] for name, full_name in shared_latencies.items()}
-    total = _hidden(layout, formulas) if form == "overlapped" else None
+    total = _total_with_hidden_exchange(layout, formulas) if form == "overlapped" else None
     return layout.expression("transformer", formulas, constants, total)
 
 
-def _passes(layout: TransformerLayout) -> Iterator[tuple[str, bool, str]]:
+def _terms_of_pass(layout: TransformerLayout) -> Iterator[tuple[str, bool, str]]:
     """Yield what a micro-batch takes on one stage: each term, whether some run has it, and its formula."""
     has, switches = layout.known, layout.switches
     tensor, experts, pipeline = map(layout.split, ("tensor_parallel", "expert_parallel", "pipeline_parallel"))
@@ -105,8 +109,8 @@ def _passes(layout: TransformerLayout) -> Iterator[tuple[str, bool, str]]:
     yield "pipeline latency", pipeline, "alpha_p*min(pipeline_parallel - 1, 1)"
 
 
-def _once(layout: TransformerLayout) -> Iterator[tuple[str, bool, str]]:
-    """Yield what a step takes beside its passes, as `_passes` does."""
+def _terms_of_step(layout: TransformerLayout) -> Iterator[tuple[str, bool, str]]:
+    """Yield what a step takes beside its passes, as `_terms_of_pass` does."""
     split, switches = layout.split, layout.switches
     data, experts, between = map(split, ("data_parallel", "expert_parallel", "nodes"))
     gathered, offloaded = data and "gathered" in switches, "offloaded" in switches
@@ -125,8 +129,8 @@ def _once(layout: TransformerLayout) -> Iterator[tuple[str, bool, str]]:
     yield "constant", True, "c"
 
 
-def _hidden(layout: TransformerLayout, terms: Collection[str]) -> Node | None:
-    """Return the total with the exchange hidden behind the last backward pass; None of a sum without an exchange."""
+def _total_with_hidden_exchange(layout: TransformerLayout, terms: Collection[str]) -> Node | None:
+    """Return the total with the exchange hidden behind the last backward pass; None where there is no exchange."""
     hiding = [f"`{name}`" for name in ("matrix", "attention") if name in terms]
     exchange = [f"`{name}`" for name in terms if name.startswith("data")]
     named_terms = [f"`{name}`" for name in terms if not name.startswith("data")]
@@ -143,7 +147,7 @@ _OF_PASSES = ("k", "l", "alpha_t", "alpha_p", "alpha_x", "beta_g", "beta_gn")
 _COEFFICIENTS = (*_OF_SAMPLES, *_OF_PASSES, "beta_d", "alpha_d", "beta_e", "beta_n", "u", "u_e", "o", "o_d", "c")
 
 
-def _builds(factors: Panel) -> list[Expression]:
+def _shorter_forms(factors: Panel) -> list[Expression]:
     """Return the shorter forms, that with the exchange behind the backward pass, and that with it after the pass."""
     forms: tuple[Form, ...] = ("plain", "short", "overlapped", "serial")
     expressions = [build(factors, form) for form in forms]
@@ -164,7 +168,7 @@ FAMILY = Family(
     requires=("data_parallel", "global_batch"),
     uses=("parameters", "tensor_parallel", "pipeline_parallel", "micro_batch", "nodes", *_SHAPE),
     supposes=("context_parallel", "expert_parallel", "virtual_stages", "micro_batches", *_SWITCHED),
-    build=_builds,
+    build=_shorter_forms,
 )
 
 

@@ -140,16 +140,16 @@ def degree(node: Node, names: frozenset[str]) -> Node | None:
         case Call("divide", (above, below)):
             return degree(above, names) if degree(below, names) == NONE else None
         case Call("power", (base, power)):
-            return _raised(degree(base, names), power) if degree(power, names) == NONE else None
+            return _degree_of_power(degree(base, names), power) if degree(power, names) == NONE else None
         case Call("add" | "subtract" | "max" | "min" as function, arguments):
-            return _together(arguments, names, affine=function in ("add", "subtract"))
+            return _shared_degree(arguments, names, affine=function in ("add", "subtract"))
         case Call("where", (test, *values)):
-            return _together(values, names, affine=True) if degree(test, names) == NONE else None
+            return _shared_degree(values, names, affine=True) if degree(test, names) == NONE else None
         case _:
             return None
 
 
-def _together(nodes: Sequence[Node], names: frozenset[str], affine: bool) -> Node | None:
+def _shared_degree(nodes: Sequence[Node], names: frozenset[str], affine: bool) -> Node | None:
     """Return the degree of several nodes together: of a sum, a maximum, or the branches of a condition.
 
     A zero among them is of every degree, as in `where(n > 1, b, 0)`. With `affine`, addends of degree one and none make
@@ -161,7 +161,7 @@ def _together(nodes: Sequence[Node], names: frozenset[str], affine: bool) -> Nod
     return AFFINE if affine and degrees <= {NONE, ONE, AFFINE} else None
 
 
-def _raised(base: Node | None, power: Node) -> Node | None:
+def _degree_of_power(base: Node | None, power: Node) -> Node | None:
     """Return the degree of a power, from that of its base."""
     if base == ONE:
         return power

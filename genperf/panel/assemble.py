@@ -376,11 +376,11 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[s
             named |= {canonical: column} if mostly_numbers(cells.tolist()) else {}
     ways = [named[way] for way in WAYS if way in named]
     if named.keys() >= {"workers", *WAYS[:3]} and {*ways} & {f.name for f in roles.factors}:
-        columns.reject(named["workers"], _contradicted(columns, named["workers"], ways))
+        columns.reject(named["workers"], _contradicting_ways(columns, named["workers"], ways))
     return frame
 
 
-def _contradicted(columns: Columns, devices: str, ways: Sequence[str]) -> Reasons:
+def _contradicting_ways(columns: Columns, devices: str, ways: Sequence[str]) -> Reasons:
     """Return the rows in which the ways do not multiply to the devices, with their product as the reason."""
     # Read without a check: a cell of a column in no role may be empty.
     values = {name: numbers(columns.source.columns[name])[0] for name in (devices, *ways)}

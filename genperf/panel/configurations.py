@@ -147,10 +147,10 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
         total += np.abs(measured - wanted) / (width or 1.0)
     nearest = alike[int(np.lexsort((from_centre.round(9), from_given.round(9)))[0])]
     is_measured = not given_sizes or any(run | given_sizes == run for run in alike)
-    return nearest if is_measured else nearest | _sizes_beside(panel, given_sizes)
+    return nearest if is_measured else nearest | _usual_sizes(panel, given_sizes)
 
 
-def _sizes_beside(panel: Panel, given_sizes: Mapping[str, float]) -> dict[str, Any]:
+def _usual_sizes(panel: Panel, given_sizes: Mapping[str, float]) -> dict[str, Any]:
     """Return the sizes that most runs of all levels, two at least, have beside given ones: the layers of a network."""
     others = [f.name for f in panel.factors if f.numeric and f.role == "intrinsic" and f.name not in given_sizes]
     with_sizes = [run for run in panel.runs if all(run[name] == size for name, size in given_sizes.items())]

@@ -286,17 +286,17 @@ def consequences(
             matched[name] = consequence
     measured = {name: consequence for name, consequence in matched.items() if name not in settings}
     chained = [name for name, consequence in measured.items() if not measured.keys().isdisjoint(consequence.factors)]
-    return matched | {name: _expanded(measured[name], measured) for name in chained}
+    return matched | {name: _in_terms_of_bases(measured[name], measured) for name in chained}
 
 
-def _expanded(consequence: Consequence, matched: Mapping[str, Consequence]) -> Consequence:
+def _in_terms_of_bases(consequence: Consequence, matched: Mapping[str, Consequence]) -> Consequence:
     """Return a consequence in which what is `matched` itself stands by the powers of what it follows from.
 
     Efficiency = speed-up¹·n⁻¹ and speed-up = c·time⁻¹ give efficiency = c·time⁻¹·n⁻¹.
     """
     powers: dict[str, int] = {}
     for column, power in consequence.factors.items():
-        origins = _expanded(matched[column], matched).factors if column in matched else {column: 1}
+        origins = _in_terms_of_bases(matched[column], matched).factors if column in matched else {column: 1}
         for origin, inner_power in origins.items():
             powers[origin] = powers.get(origin, 0) + power * inner_power
     # What cancels within the rounding is kept as it was found.
@@ -492,7 +492,7 @@ def measurement_of_column(
     # The time of one sample is that of all workers if it falls.
     if header.kind == "quantity" and (not header.counted or (" " not in header.counted and growth >= -LEAST_GROWTH)):
         return {"quantity": f"{name}:{header.unit}" if header.unit else name}, {}
-    # How many devices or nodes share the number, as a formula; empty of one that is of all.
+    # How many devices or nodes share the number, as a formula; empty where it is that of all.
     of_all = _units_of_rate(name, header, names, counted, mapping or {}) if header.shared else ""
     if header.kind == "quantity":
         # `hours per 1B tokens` are a rate of tokens.

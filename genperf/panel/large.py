@@ -63,7 +63,7 @@ def worth_aggregating(source: str | Path) -> bool:
 
 
 def _parquet_rows(path: str) -> int:
-    """Return the rows that a Parquet file says it has; 0 of another file."""
+    """Return the rows that a Parquet file says it has; 0 for another file."""
     # A file that cannot be read is refused with its reason later.
     with contextlib.suppress(OSError, ImportError, ValueError, TableError):
         if head_of(path)[:4] == b"PAR1":
@@ -276,7 +276,7 @@ def read_large(large: LargeSource, roles: Roles) -> AggregatedTable:
     # Repeats are counted in the summary, and in place of a failed run's cells stands one word.
     summarised = replace(roles, repeat="", failures=FailureRule())
     checked = assemble(_cells_of_summary(large.name, summary, aggregation), summarised)
-    frame = _one_row_each(large, aggregation, summary, checked)
+    frame = _row_per_configuration(large, aggregation, summary, checked)
     rows, configurations = counted(int(frame[REPEATS].sum()), "row"), counted(len(frame), "configuration")
     text = f"{rows} summarised as {configurations} while reading"
     if checked.target.is_time and (phases := phase_columns(unused)):
@@ -333,7 +333,9 @@ def _cells_of_summary(name: str, summary: pd.DataFrame, aggregation: Aggregation
     return replace(source_of_frame(name, rows, "configuration"), counts=counts)
 
 
-def _one_row_each(large: LargeSource, aggregation: Aggregation, summary: pd.DataFrame, checked: Table) -> pd.DataFrame:
+def _row_per_configuration(
+    large: LargeSource, aggregation: Aggregation, summary: pd.DataFrame, checked: Table
+) -> pd.DataFrame:
     """Return the frame with one row per configuration, its statistics in the target's unit."""
     frame, median = checked.frame, checked.measured
     statistics = summary.iloc[frame[PLACE].to_numpy(dtype=int)]

@@ -243,9 +243,9 @@ class Machine(Struct, frozen=True, dict=True):
 
     @cached_property
     def samples_of_one(self) -> tuple[Array, Array] | None:
-        """The counts of the runs, rising, and global_batch/count at each, where a batch of all grew almost with them.
+        """Ascending counts, and one worker's samples at each, where the global batch grew nearly with the count.
 
-        None where it fell, differed at one count, grew in just their proportion, or by a power of them far below it.
+        None where the batch fell, differed at one count, grew in proportion to the count, or by a far lower power.
         """
         runs = self.measured
         count, work = runs.get("workers", runs.get("nodes")), runs.get("global_batch")

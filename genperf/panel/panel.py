@@ -312,7 +312,7 @@ class StepWork(Struct, frozen=True):
         return None if self.total is None else values_of(self.total, columns)
 
     def check_sized(self, size: float | None = None) -> None:
-        """Raise `ModelError` where the size of a job would be in a unit that nothing names, or is that of samples."""
+        """Raise `ModelError` where the unit of a job's size is unknown, or it counts samples and runs time epochs."""
         if self.unit == UNNAMED:
             hint = "--let images_per_s=COLUMN --throughput images_per_s, with what it counts"
             raise ModelError("the size of a job needs what the throughput counts: its column names no unit", hint=hint)
@@ -571,7 +571,7 @@ class Panel(Struct, frozen=True, dict=True):
     def one_machine(self) -> Factor | None:
         """The count of threads or processes that may all lie on one machine.
 
-        None of devices, of more than `MOST_CORES`, of several nodes, or of a trainer, whose processes are one a GPU.
+        None for devices, more than `MOST_CORES`, several nodes, or a trainer, whose processes are one a GPU.
         """
         factor = self.axis.factor
         if factor is None or not counts_cores(factor.name) or factor.upper > MOST_CORES:
@@ -597,7 +597,7 @@ class Panel(Struct, frozen=True, dict=True):
 
     @cached_property
     def measured_work(self) -> Node | None:
-        """The work of a step that was divided by a measured throughput; None of a measured time."""
+        """The work of a step that was divided by a measured throughput; None where a time was measured."""
         return parse(self.target.work).node if self.target is not None and self.target.work else None
 
     @cached_property

@@ -104,13 +104,15 @@ class _Words(Struct, dict=True):
     @cached_property
     def headers(self) -> dict[frozenset[str], list[tuple[str, str]]]:
         """The columns by the words of their headers."""
-        return _by_words((name, name) for name in self.legend.columns)
+        return _grouped_by_words((name, name) for name in self.legend.columns)
 
     @cached_property
     def cells(self) -> dict[frozenset[str], list[tuple[str, str]]]:
         """The columns and cells by the words of the cells; a column that is one number in all runs has none."""
         columns = self.legend.columns.items()
-        return _by_words((name, cell) for name, entry in columns for cell in entry.levels if not is_number(cell))
+        return _grouped_by_words(
+            (name, cell) for name, entry in columns for cell in entry.levels if not is_number(cell)
+        )
 
     @cached_property
     def sizes(self) -> str | None:
@@ -243,7 +245,7 @@ class _Words(Struct, dict=True):
         levels = self.legend.columns[column].levels if column else ()
 
         def cell_of_column(phrase: str) -> str:
-            return _only(self.cells, phrase, column)[1] or level_with(phrase, levels)
+            return _only_match(self.cells, phrase, column)[1] or level_with(phrase, levels)
 
         cell, cell_end = self.longest(start, cell_of_column)
         if cell:
@@ -317,7 +319,7 @@ class _Words(Struct, dict=True):
         if phrase.startswith("per "):
             of = phrase.removeprefix("per ")
             return next((name for name in (f"batch per {of}", f"gpus per {of}") if meant_by(name)), "")
-        (spelled, _), is_word = _only(self.headers, phrase), re.search(r"[\s/]", phrase) is None
+        (spelled, _), is_word = _only_match(self.headers, phrase), re.search(r"[\s/]", phrase) is None
         others = [word for word in re.split(r"[\s/]", phrase) if word not in _OF_HEADERS]
         is_other = _PROSE if is_word else _NO_NAME
         is_denial = others[-1:] and others[-1].lower() in words_of("headers.without")
@@ -334,7 +336,7 @@ class _Words(Struct, dict=True):
 
     def cell(self, phrase: str) -> tuple[str, str] | None:
         """Return the only cell of some words, with its column; of one word also the cell that holds it."""
-        column, cell = _only(self.cells, phrase)
+        column, cell = _only_match(self.cells, phrase)
         column, cell = (column, cell) if cell or " " in phrase else cell_with(self.legend, phrase)
         return (column, cell) if column and not is_number(cell) else None
 
@@ -349,7 +351,7 @@ def _singular(text: str) -> frozenset[str]:
     return frozenset(re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", word) for word in words) - _OF_HEADERS
 
 
-def _by_words(texts: Iterable[tuple[str, str]]) -> dict[frozenset[str], list[tuple[str, str]]]:
+def _grouped_by_words(texts: Iterable[tuple[str, str]]) -> dict[frozenset[str], list[tuple[str, str]]]:
     """Return pairs of a column and a text by the words of the texts."""
     by_words = dict[frozenset[str], list[tuple[str, str]]]()
     for column, text in texts:
@@ -357,7 +359,9 @@ def _by_words(texts: Iterable[tuple[str, str]]) -> dict[frozenset[str], list[tup
     return by_words
 
 
-def _only(by_words: Mapping[frozenset[str], list[tuple[str, str]]], phrase: str, column: str = "") -> tuple[str, str]:
+def _only_match(
+    by_words: Mapping[frozenset[str], list[tuple[str, str]]], phrase: str, column: str = ""
+) -> tuple[str, str]:
     """Return the only pair of the words of a phrase, or the only one of a column; empty without one."""
     pairs = [pair for pair in by_words.get(_singular(phrase), ()) if not column or pair[0] == column]
     return pairs[0] if len(pairs) == 1 else ("", "")

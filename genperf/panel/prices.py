@@ -89,5 +89,5 @@ def _groups(reading: Reading, rows: int, names: tuple[str, ...]) -> Iterator[tup
 
 
 def _price_of_one(paid: Array) -> float | None:
-    """Return the median of prices that are the same; None of others."""
+    """Return the median of prices that are the same; None where they differ."""
     return float(np.median(paid)) if np.ptp(paid) <= SAME_PRICE * np.max(paid) else None

@@ -125,10 +125,10 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     absent, options, settings, constant_notes, wanted = list[str](), dict[str, str](), _Cells(), list[str](), ""
     if not all(map(is_number, at.values())) or any(name.startswith("--") for name in at):
         at, nameless, options = settings_in_words(legend, at)
-        at, absent = _machines_apart(legend, at)
+        at, absent = _split_machines(legend, at)
         absent += nameless
     for name, value in at.items():
-        column, text, measured = _meant(legend, name, value.strip())
+        column, text, measured = _column_of_setting(legend, name, value.strip())
         if measured:
             wanted = wanted or measured
             settings.names.setdefault(measured, name)
@@ -137,8 +137,10 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
             if not in_title(text, legend.title):
                 absent.append(name)
             continue
-        column, text = _of_grids(legend, column, text) if _SIDES.fullmatch(text) else (column, text)
-        for cell_column, cell in _cells_meant(legend, column, text, at) if column in legend.names else [(column, text)]:
+        column, text = _count_of_grid(legend, column, text) if _SIDES.fullmatch(text) else (column, text)
+        for cell_column, cell in (
+            _cells_in_name(legend, column, text, at) if column in legend.names else [(column, text)]
+        ):
             entry = legend.columns.get(cell_column, NamedColumn())
             is_amount = entry.numeric and not is_number(cell) and cell not in entry.levels
             plain = number_text(cell, entry.ends) if is_amount else cell
@@ -148,7 +150,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
             is_name = not entry.numeric and cell_column not in legend.names
             names_runs = is_name and legend.rows > 2 and entry.distinct > NAMES_OF_RUNS * legend.rows
             if not is_list and is_constant and is_number(plain):
-                constant_notes += _differing(cell_column, plain, entry)
+                constant_notes += _note_of_value(cell_column, plain, entry)
             elif not is_list and len(at) > 1 and names_runs and plain not in entry.levels:
                 absent.append(f"{name}={plain}")
             else:
@@ -156,7 +158,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     beside = column_of("batch", legend.columns) if column_of("global_batch", legend.columns) else None
     is_open = plain_name(settings.names.get(beside or "", "")) in words_of("columns.batch_of_any")
     for name in [n for n in settings.at if meant_by(n) == "global_batch" or (n == beside and is_open)]:
-        _share_batch(legend, settings, name)
+        _ask_batch_of_device(legend, settings, name)
     spelled, is_known = {*legend.columns, *map(counted_noun, legend.columns)}, bool(settings.at or constant_notes)
     cells = [cell for entry in legend.columns.values() for cell in entry.levels]
     for word in [name for name in absent if at.get(name) == name and misspelt(name, cells)]:
@@ -168,7 +170,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     return Requested(in_question, (*notes, *constant_notes), wanted, settings.names, options)
 
 
-def _of_grids(legend: Legend, column: str, text: str) -> tuple[str, str]:
+def _count_of_grid(legend: Legend, column: str, text: str) -> tuple[str, str]:
     """Return the count of devices and their number for a grid of three sides, `4x8x8`, where those of the runs give it.
 
     Another column and its text stay.
@@ -181,11 +183,11 @@ def _of_grids(legend: Legend, column: str, text: str) -> tuple[str, str]:
     return (count, str(requested)) if is_count else (column, text)
 
 
-def _share_batch(legend: Legend, settings: _Cells, global_batch: str) -> None:
-    """Ask for the batch of one device in place of that of all, where so small or large ones were measured.
+def _ask_batch_of_device(legend: Legend, settings: _Cells, global_batch: str) -> None:
+    """Replace the global batch of a question by that of one device, where the runs had such a batch.
 
-    The batch of one may name a series, or be asked by a name of either. Where passes are counted, the samples of a
-    device do not show its batch.
+    The batch of a device may name a series, and the name in the question may mean either. Where passes are counted,
+    the samples of a device do not show its batch.
     """
     batch, count = column_of("batch", legend.columns), column_of("workers", settings.at)
     passes = column_of("micro_batches", legend.columns)
@@ -202,7 +204,7 @@ def _share_batch(legend: Legend, settings: _Cells, global_batch: str) -> None:
         settings.add(batch, label(of_one), settings.names[global_batch])
 
 
-def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:
+def _split_machines(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:
     """Return a question with its machines apart, and the devices that no run has.
 
     `gpus=2x8xh100` becomes nodes=2, gpus=16 and the cell of the device; `gpus=2x8` nodes=2 and gpus=16. What is a cell
@@ -255,8 +257,8 @@ def _cell_of_device(legend: Legend, device: str) -> dict[str, str] | None:
     return {} if of_all_runs else {column: device}
 
 
-def _meant(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
-    """Return the column that a setting of a question means, its value, and the measured column that its value names.
+def _column_of_setting(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
+    """Return the column that a setting of a question means, its value, and the measured column that the value names.
 
     That is the column of the name; of a word, as in `gpu=h100`, the one that holds it; of a count the scale, where its
     header says nothing; of a part of the machine without a column its name. None where the table has none of these.
@@ -268,15 +270,15 @@ def _meant(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
     is_word |= name in (SCALE, text) and not is_number(text) and bool(cell_with(legend, text)[0])
     if is_word and (column is None or legend.columns[column].numeric):
         # The column that holds a word, or has it as its name, is meant.
-        (holding, text), measured = cell_with(legend, text), _measured_with(legend, text)
+        (holding, text), measured = cell_with(legend, text), _measured_column_named(legend, text)
         column = holding or column
     is_level = meant_by(name) in LEVELS
     counts = is_level or meant_by(name) == "threads"
     if column is None and (name == SCALE or (counts and _NAMELESS.fullmatch(plain_name(legend.scale)))):
-        # A scale whose name says nothing counts what the question does.
+        # A scale without a telling name is taken to count what the question counts.
         column = legend.scale or name
     elif column is None and len(nameless := legend.nameless) > 1 and counts:
-        # Of several columns without names the last was measured, and that of the smallest numbers counts.
+        # Of several columns without names the last was measured, and the one of the smallest numbers is the count.
         column = min(nameless[:-1], key=lambda n: legend.columns[n].ends[:1])
     elif column is None and (is_level or is_a_part(name, legend.columns)):
         column = name
@@ -297,18 +299,18 @@ def _runs_threads(legend: Legend) -> bool:
     return all(column is not None and legend.columns[column].distinct > 1 for column in columns)
 
 
-def _measured_with(legend: Legend, text: str) -> str:
+def _measured_column_named(legend: Legend, text: str) -> str:
     """Return the only column of numbers whose name has a word; empty without one."""
     words = words_in(text)
     named = [name for name, entry in legend.columns.items() if entry.numeric and words and words <= words_in(name)]
     return named[0] if len(named) == 1 else ""
 
 
-def _cells_meant(legend: Legend, column: str, text: str, at: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the columns with their cells that a cell of names says which were taken apart.
+def _cells_in_name(legend: Legend, column: str, text: str, at: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the columns with their cells that a name holds, of a column whose names were taken apart.
 
-    A number is that of the only count in its names, or of the one that means what the column's name does: the devices
-    of `gpu=n2g8`. A word is that of what is left of the names.
+    A number is one of the only count in the names, or of the count that the column's own name means: the devices
+    of `gpu=n2g8`. A word is a cell of the names without their numbers.
     """
     columns_of_words, entry = legend.names[column], legend.columns[column]
     # A name that was measured is a kind of runs, but for one that counts devices, or is nothing else than its numbers:
@@ -339,8 +341,8 @@ def _cells_meant(legend: Legend, column: str, text: str, at: Collection[str]) ->
     yield (holding, cell) if is_remainder else (column, text)
 
 
-def _differing(name: str, text: str, entry: NamedColumn) -> list[str]:
-    """Return a note where a question asks for another value than a column had in every run; else none."""
+def _note_of_value(name: str, text: str, entry: NamedColumn) -> list[str]:
+    """Return a note where a question asks for another value than the constant one of a column; else []."""
     (only,) = entry.levels
     return [] if same(only, text) else [f"{name} was always {only}: nothing shows another one"]
 
@@ -392,20 +394,20 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
             # It is heeded below, if nothing else says the count.
             multiples[column] = text
         elif column in legend.synonyms:
-            for other, cell in _of_synonym(legend, column, text).items():
+            for other, cell in _cells_of_synonym(legend, column, text).items():
                 settings.add(other, cell, name)
         elif column not in legend.columns:
             raise _no_factor(panel, name)
         # What a column was in every run is heeded by a note, or refused where it is a text.
         elif entry.distinct == 1 and is_number(text):
-            notes += _differing(column, text, entry)
+            notes += _note_of_value(column, text, entry)
         elif entry.distinct == 1 and not words_in(text) <= words_in(entry.levels[0]):
             raise TableError(f"no run has {column}={text}", hint=f"one of {entry.levels[0]}")
         elif entry.distinct != 1 and (column not in legend.repeating or len(requested.at) == 1):
             ignored.append(name)
     for column, text in multiples.items():
         name = requested.names.get(column, column)
-        ((count, amount_text),) = _multiplied(legend, column, text).items()
+        ((count, amount_text),) = _in_counts_of_scale(legend, column, text).items()
         if {*PLACES}.isdisjoint(map(panel.meant, settings.at)) and count not in settings.at:
             settings.add(count, amount_text, name)
         elif count in settings.at and not same(settings.at[count], amount_text):
@@ -422,7 +424,7 @@ def _no_factor(panel: Panel, name: str, hint: str = "") -> TableError:
 
 
 def _setting_of(panel: Panel, legend: Legend, column: str, text: str) -> str | None:
-    """Return the factor, the group or the part of the machine that a column is; None of another one."""
+    """Return the factor, the group or the part of the machine that a column is; None for another column."""
     settings, value = {*(f.name for f in panel.factors), *panel.group}, amount(text)
     inside = panel.machine.columns.get("devices_per_node")
     if inside is not None and inside.name == column and meant_by(column) == "workers" and (value or 0.0) > inside.upper:
@@ -452,7 +454,7 @@ def _level_of(text: str, levels: Collection[str]) -> str:
     return ",".join(matched)
 
 
-def _of_synonym(legend: Legend, column: str, text: str) -> dict[str, str]:
+def _cells_of_synonym(legend: Legend, column: str, text: str) -> dict[str, str]:
     """Return what cells of a column say under the columns of a model: {"gpu": "h100"} of `host=a`."""
     cells = legend.synonyms[column]
     texts = [text] if text in cells else [value.strip() for value in text.split(",")]
@@ -462,7 +464,7 @@ def _of_synonym(legend: Legend, column: str, text: str) -> dict[str, str]:
     return {name: ",".join(cells[cell][name] for cell in matching) for name in cells[matching[0]]}
 
 
-def _multiplied(legend: Legend, column: str, text: str) -> dict[str, str]:
+def _in_counts_of_scale(legend: Legend, column: str, text: str) -> dict[str, str]:
     """Return numbers of a column under the scale, a multiple of it: {"gpus": "8:32:*2"} of `servers=1:4:*2`."""
     ((largest, at_largest),) = legend.synonyms[column].items()
     ((count, counted),) = at_largest.items()

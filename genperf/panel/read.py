@@ -214,10 +214,10 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         return f"read as: {self.reading.options}"
 
     def meant(self, at: Mapping[str, str], want: str | None = None) -> Recognised:
-        """Return it with that table of its text of which a question and the given roles name most."""
+        """Return the source's table that has most of the names and texts of a question and of the given roles."""
 
         def named(source: Source) -> int:
-            """Return how many of the names and texts a table has, in its columns or in its title."""
+            """Count the names and texts of the question that a table has, in its columns or in its title."""
             columns, wanted = source.columns, header_of(want or "").kind
             words = [(word, word) for word in at.get(SCALE, "").split()]
             named_in_at = [*at.items(), *(words if len(words) > 1 else [])]

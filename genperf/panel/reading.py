@@ -182,10 +182,10 @@ class Reading(Struct, eq=False, dict=True):
 
     @property
     def synonyms(self) -> dict[str, dict[str, dict[str, str]]]:
-        """Column in no role → cell → what it says under columns with one: {"host": {"a": {"gpu": "h100"}}}.
+        """Column without a role → cell → the cell of another column that it implies: {"host": {"a": {"gpu": "h100"}}}.
 
-        Kinds have the same names by another header. Of a number of which the scale is a multiple, as of servers that
-        hold eight devices each, the largest cell says it: any other is in proportion.
+        Kinds have the same names by another header. Where the scale is a multiple of a number, as of servers that
+        hold eight devices each, only the largest cell is kept: others are in proportion.
         """
         synonyms: dict[str, dict[str, dict[str, str]]] = {}
         names = [self.columns[n] for n in (*self.roles.group, *self.roles.categorical) if n in self.columns]
@@ -201,9 +201,9 @@ class Reading(Struct, eq=False, dict=True):
         return synonyms
 
     def multiple_of(self, column: TableColumn) -> float | None:
-        """Return how many of the scale one of a column without a name of the field has; None where no one number is it.
+        """Return k where the scale is k times a column without a name of the field, as GPUs of racks; else None.
 
-        Of what holds several, one alone may be filled in part: four racks of 32 devices, and one with 8.
+        A run on one rack may fill it in part: four racks of 32 devices, and one with 8.
         """
         scale = None if self.scale is None else self.columns[self.scale]
         if scale is None or scale is column or column.canonical is not None or not (column.numeric and column.varies):
@@ -214,7 +214,7 @@ class Reading(Struct, eq=False, dict=True):
             return None
         multiples, several = counts / values, values > 1.0
         if np.ptp(multiples) > CELL_ROUNDING * np.max(multiples):
-            # Whole ones are full where there are several, if they are so at two counts: one alone may hold less.
+            # Several racks are full ones if k is the same at two counts of them; a single rack may hold fewer.
             is_shown = np.all(values % 1.0 == 0.0) and len(np.unique(values[several])) > 1
             of_full = multiples[several] if is_shown else multiples
             if np.ptp(of_full) > CELL_ROUNDING * np.max(of_full) or np.any(multiples > np.max(of_full)):
@@ -267,7 +267,7 @@ class Reading(Struct, eq=False, dict=True):
         return np.asarray(growths[np.isfinite(growths)])
 
     def growth(self, name: str) -> float:
-        """Return the median exponent by which a column grows along the scale in each series; 0 of no series."""
+        """Return the median exponent by which a column grows along the scale in each series; 0 without a series."""
         growths = self.growths(name, self.series)
         return float(np.median(growths)) if len(growths) else 0.0
 
@@ -294,7 +294,7 @@ def read_columns(
     alone: bool = False,
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> Reading:
-    """Find what each column of a table is: by itself first, then beside others, each step by what those before settled.
+    """Find what each column of a table is: by itself first, then beside the others, in steps that build on each other.
 
     The `roles` that were given, and the `mapping`, win. Columns of a question `at` are settings, also where others give
     them; it may `want` one quantity, by a header or a kind. `units` stood in the cells, `names` were taken apart into
@@ -314,7 +314,7 @@ def read_columns(
         if name in read:
             read[name].canonical = meaning
     for name, evidence in read.items():
-        evidence.becomes(*_role_alone(evidence, name in requested, given_roles, read))
+        evidence.becomes(*_role_by_itself(evidence, name in requested, given_roles, read))
         if want is not None and plain_name(want) == plain_name(name) and evidence.role == "setting":
             evidence.becomes("measured", WANTED)
     if names:
@@ -336,7 +336,7 @@ def read_columns(
     _settle_consequences(reading, requested)
     varied = [c for c in reading.with_role("setting", "kind") if c.varies]
     if len(varied) > 2:
-        _settle_functions(varied, {*requested, *reading.roles.columns})
+        _label_computed_sizes(varied, {*requested, *reading.roles.columns})
     counts = {c.canonical: c for c in reading.with_role("setting") if c.name not in given_roles.by_column}
     if "nodes" not in counts and "servers" in counts:
         _settle_servers(reading, counts)
@@ -353,15 +353,15 @@ def read_columns(
     new_values = {n for n, value in pairs if n is not None and value is not None and value not in read[n].known}
     _order_quantities(reading, want)
     _assign_roles(reading, requested, new_values, given_roles, alone)
-    if reading.roles.group and (switches := _names_of_failed(reading, dict(pairs))):
+    if reading.roles.group and (switches := _names_of_failed_series(reading, dict(pairs))):
         # Read again with these numbers as factors, and not as names of series: other series show what to expect.
         roles = replace(given_roles, intrinsic=(*given_roles.intrinsic, *switches))
         return read_columns(columns, roles, mapping, at, want, units, alone, names)
     return reading
 
 
-def _names_of_failed(reading: Reading, requested: Mapping[str | None, float | None]) -> list[str]:
-    """Return the numbers that name a requested series of which no run ended with a value; nothing of another one."""
+def _names_of_failed_series(reading: Reading, requested: Mapping[str | None, float | None]) -> list[str]:
+    """Return the numbers that name the requested series, where no run of it ended with a value; else []."""
     names = [n for n in reading.roles.group if n in requested and reading.columns[n].numeric]
     of_series = np.all([reading.columns[n].values == requested[n] for n in names], axis=0)
     measured = reading.columns.get(reading.quantities[0])
@@ -424,7 +424,7 @@ def _derive_cores(reading: Reading, counts: Mapping[str | None, TableColumn], is
         processes.role = "consequence"
 
 
-def _role_alone(
+def _role_by_itself(
     column: TableColumn, requested: bool, roles: Roles, names: Collection[str]
 ) -> tuple[Role, *tuple[str, ...]]:
     """Return the role of the first rule that a column fulfils by itself, with the reasons; `names` are all columns."""
@@ -483,9 +483,9 @@ def _role_alone(
 
 
 def _settle_names(reading: Reading, requested: set[str], names: Mapping[str, Sequence[str]]) -> None:
-    """Settle which of names and what was read from them is no factor: one of them says it.
+    """Settle whether a column of names, or the numbers read from the names, are factors: the other ones become labels.
 
-    Names stay where they are kinds of runs, and hold neither a count nor a size that is known or that is asked about.
+    Names stay where they are kinds of runs, and hold no count and no size that has a meaning or is requested.
     """
     columns = reading.columns
     for name, read_names in names.items():
@@ -546,7 +546,7 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
     for column in reading.with_role("measured"):
         too_long = column.known >= LONGEST if column.header == Header("time", "s") else np.zeros(1, dtype=bool)
         if too_long.any() and np.all(column.known % 1.0 == 0.0):
-            # Where only some are too long for seconds, nothing shows the unit of a clock.
+            # Where only some are too long for seconds, the unit of the clock is not known.
             column.header = replace(column.header, unit="ns") if too_long.all() else Header("quantity")
     _settle_labels(reading, requested)
     if reading.with_role("label") or not requested.isdisjoint(reading.of("kind")):
@@ -596,7 +596,7 @@ def _settle_kinds(reading: Reading) -> None:
 
 
 def _settle_consequences(reading: Reading, requested: set[str]) -> None:
-    """Mark the columns that others give by arithmetic; what the question or the header names keeps its role."""
+    """Mark the columns that follow from others by arithmetic; a requested or named column keeps its role."""
     settings, measured, ratios = (
         [c for c in reading.with_role(role) if c.numeric] for role in ("setting", "measured", "ratio")
     )
@@ -608,12 +608,12 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
     for name, consequence in consequences(values, names, reading.series, {c.name for c in ratios}).items():
         base, *further = consequence.factors
         proportional = not further and consequence.factors[base] == 1
-        # The question counts in another column, of which a count of the field is a multiple: that one follows. So does
+        # Where a count of the field is a multiple of a column without a name of the field, the count follows. So does
         # a batch of all of which each of `executors` has a whole share.
         is_base = proportional and reading.columns[name].meant in LEVELS and reading.columns[base].meant is None
-        is_base |= proportional and _shares_batch(reading.columns[name], reading.columns[base])
+        is_base |= proportional and _divides_global_batch(reading.columns[name], reading.columns[base])
         column, follows = reading.columns[base if is_base else name], Consequence({name: 1}) if is_base else consequence
-        # Two networks that scale alike have proportional columns, of which neither is made from the other.
+        # Two networks that scale alike have proportional columns, neither of which follows from the other.
         alike = proportional and name in before and base in before
         if column.kind:
             column.follows = follows
@@ -628,8 +628,8 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
             reading.columns[name].role, reading.columns[name].follows = "measured", None
 
 
-def _shares_batch(column: TableColumn, batch: TableColumn) -> bool:
-    """Tell whether a column without a name of the field counts what has whole shares of a batch of all."""
+def _divides_global_batch(column: TableColumn, batch: TableColumn) -> bool:
+    """Tell whether a column without a name of the field may count devices: it divides the global batch in every run."""
     nameless = column.meant is None and not column.kind and not is_size(column.name)
     may_be_of_all = batch.canonical == "global_batch" or plain_name(batch.name) in words_of("columns.batch_of_any")
     if not nameless or not may_be_of_all or column.lowest <= 0.0:
@@ -637,41 +637,41 @@ def _shares_batch(column: TableColumn, batch: TableColumn) -> bool:
     return bool(np.all(batch.values % column.values == 0.0))
 
 
-def _settle_functions(varied: Sequence[TableColumn], named: set[str]) -> None:
-    """Make labels of numbers that several sizes together give, as a network's parameters or its operations.
+def _label_computed_sizes(varied: Sequence[TableColumn], named: set[str]) -> None:
+    """Make labels of numbers that several sizes together determine, as a network's parameters or its operations.
 
     Such a number has more values than any of the sizes, of whose combinations most were measured. Parameters that
-    layers and a width give are such a number whatever was measured. Columns that a user has `named` stay.
+    layers and a width determine are such a number whatever was measured. Columns that a user has `named` stay.
     """
     # Names without a meaning follow from others rather than the other way round.
     free = sorted(varied, key=lambda c: c.canonical is not None)
     for column in free.copy():
         others = [c for c in free if c is not column]
         is_taken = not column.numeric or column.name in named
-        if is_taken or column.canonical not in (None, "parameters") or not _give(others, column):
+        if is_taken or column.canonical not in (None, "parameters") or not _determine(others, column):
             continue
-        # The fewest that still give it: each is left out that is not needed beside those that are left.
+        # The fewest that still determine it: each is left out that is not needed beside the others.
         givers = others
         for other in others:
             fewer = [c for c in givers if c is not other]
-            givers = fewer if _give(fewer, column) else givers
+            givers = fewer if _determine(fewer, column) else givers
         possible_combinations = math.prod(len(c.levels) for c in givers)
-        is_crossed = _combinations(givers) >= MOST_COMBINATIONS * possible_combinations
+        is_crossed = _combination_count(givers) >= MOST_COMBINATIONS * possible_combinations
         of_network = column.canonical == "parameters" and {"layers", "hidden"} <= {c.canonical for c in givers}
         has_more_values = len(column.levels) > max((len(c.levels) for c in givers), default=0)
-        if has_more_values and (is_crossed or of_network) and not any(_give([c], column) for c in others):
+        if has_more_values and (is_crossed or of_network) and not any(_determine([c], column) for c in others):
             column.becomes("label", f"{listed([c.name for c in givers], 6)} give it")
             free.remove(column)
 
 
-def _combinations(columns: Sequence[TableColumn]) -> int:
+def _combination_count(columns: Sequence[TableColumn]) -> int:
     """Return how many different combinations the rows have in some columns."""
     return len({*zip(*(c.texts.tolist() for c in columns), strict=True)})
 
 
-def _give(columns: Sequence[TableColumn], column: TableColumn) -> bool:
-    """Tell whether rows that are equal in some columns are equal in another one."""
-    return bool(columns) and _combinations([*columns, column]) == _combinations(columns)
+def _determine(columns: Sequence[TableColumn], column: TableColumn) -> bool:
+    """Tell whether some columns determine another one: rows that are equal in these are equal in it."""
+    return bool(columns) and _combination_count([*columns, column]) == _combination_count(columns)
 
 
 def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
@@ -705,7 +705,7 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     for column in same_counts:
         column.role, column.follows = "consequence", Consequence({scale: 1})
     nameless = scale not in mapped.values() and canonical_of(scale) is None
-    # What has no name of a count, with which every time grows much, is a size.
+    # A column without a name of a count, with which every time grows much, is a size.
     times = [c.name for c in reading.with_role("measured") if c.kind == "time"]
     without_unit = scale.partition(" (")[0]
     counts_nothing = noun_of(without_unit) == without_unit and not any(map(meant_by, words_in(without_unit)))
@@ -727,7 +727,7 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
         unnamed = rate.role == "setting" and rate.meant is None and rate.name not in (scale, *requested_values)
         if unnamed and reading.growth(rate.name) > SIZE_GROWTH:
             rate.role, rate.follows, column.follows = "consequence", Consequence({column.name: -1}), None
-    of_all = None if sized or "global_batch" in mapped else _batch_of_all(reading, scale)
+    of_all = None if sized or "global_batch" in mapped else _global_batch(reading, scale)
     if of_all is not None:
         mapped["global_batch"] = of_all
 
@@ -794,11 +794,11 @@ def _scale_of(
     return next((candidates[0] for candidates in choices if candidates), None)
 
 
-def _batch_of_all(reading: Reading, scale: str) -> str | None:
-    """Return the batch that is that of all workers, though its name leaves it open; None where nothing shows it.
+def _global_batch(reading: Reading, scale: str) -> str | None:
+    """Return the column that is the global batch, though its name leaves it open; None where nothing shows it.
 
-    Shown is it where the steps of one batch take shorter on more workers; where a throughput of all times the time of a
-    step makes it; or where it grew in proportion to the count in some series, and so or not at all in the others.
+    It is where the steps of one batch take shorter on more workers; where a throughput of all times the time of a
+    step is that batch; or where it grew in proportion to the count in some series, and like that or not in the others.
     A batch that is of one worker by its name, and one number although the steps take shorter, becomes a `constant`.
     """
     counts = reading.columns[scale].values
@@ -827,7 +827,7 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
             batch.becomes("constant", "one number, though the steps take shorter")
         return None
     # By the exponent up to the median count, or from the fewest to the most workers.
-    falls = [fall**power for step, power in steps for fall in _falls(step.values, counts, of_one_batch)]
+    falls = [fall**power for step, power in steps for fall in _speedups_of_series(step.values, counts, of_one_batch)]
     if takes_shorter or (falls and not counts_passes and float(np.median(falls)) >= LEAST_FALL):
         return batch.name
     times = [c for c in measured if c.kind == "time"]
@@ -845,8 +845,8 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
     return batch.name if is_product or (np.any(grows & ~stays) and np.all(grows | stays)) else None
 
 
-def _falls(times: Array, counts: Array, series: Index) -> list[float]:
-    """Return T(fewest workers)/T(most workers) of each series in which the counts vary; nan where a run has no time."""
+def _speedups_of_series(times: Array, counts: Array, series: Index) -> list[float]:
+    """Return the speed-up from fewest to most workers of each series of several counts; nan where a run has no time."""
     falls = []
     times = np.where(times > 0.0, times, np.nan)
     for number in np.unique(series):
@@ -863,7 +863,7 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
     if measured_column is None and kinds <= {"quantity"}:
         _take_relative(reading)
     numeric = [c for c in reading.with_role("measured") if len(c.known)]
-    total, columns = _total_of(numeric), reading.columns
+    total, columns = _find_total(numeric), reading.columns
     if total is None and measured_column is None and want is None and len(numeric) > LEAST_PHASES:
         total = _sum_of_phases(reading, numeric)
         numeric += [] if total is None else [columns[total]]
@@ -892,7 +892,7 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
     names = sorted(ranked(numeric, list(columns)), key=order)
     chosen = measured_column if measured_column is not None or want is None else _wanted_column(reading, names, want)
     if chosen is None and not names:
-        raise _nothing_measured(columns)
+        raise _unmeasured_error(columns)
     ordered = names if chosen is None else [chosen, *(n for n in names if n != chosen)]
     of_one_device = _rates_of_one(reading, names) if reading.scale is not None and columns[reading.scale].varies else []
     for name in of_one_device:
@@ -902,7 +902,7 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
     reading.quantities, reading.ranked = tuple(ordered), tuple(names)
 
 
-def _nothing_measured(columns: Mapping[str, TableColumn]) -> TableError:
+def _unmeasured_error(columns: Mapping[str, TableColumn]) -> TableError:
     """Return the error of a table without a measured column, which lists how each is read."""
     cells = [[label(text) for text in column.texts] for column in columns.values()]
     if any(texts and all(text in FAILURES or failure_of(text) for text in texts) for texts in cells):
@@ -935,7 +935,7 @@ def _rates_of_one(reading: Reading, names: Sequence[str]) -> list[str]:
     return of_one
 
 
-def _total_of(measured: Sequence[TableColumn]) -> str | None:
+def _find_total(measured: Sequence[TableColumn]) -> str | None:
     """Find the measured column that is the sum of all others in its unit: a step beside its phases.
 
     Columns without a unit become times in seconds, where one of them has the name of a phase.
@@ -1039,7 +1039,7 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
         return measured.of == "step" or counts_steps
 
     def is_alike(measured: Header) -> bool:
-        """Tell whether a header is of the wanted kind: the time of an epoch is none of a step, and tokens no images."""
+        """Tell whether a header is of the wanted kind: the time of an epoch is not that of a step."""
         counts_same = measured.counted == header.counted or {measured.counted, header.counted} & {"", "samples"}
         units = measured.unit, header.unit
         same_unit = kind != "quantity" or "" in units or len({unit_of(unit)[0] for unit in units}) == 1
@@ -1198,7 +1198,7 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
     if reading.scale is None and not roles.extrinsic and not single and not reading.kinds_alone:
         varied = [c.name for c in settings if c.varies and is_size(c.name)]
         if len(varied) < len([c for c in settings if c.varies]) or not varied:
-            raise _nothing_scaled(reading, [c.name for c in settings])
+            raise _no_scale_error(reading, [c.name for c in settings])
         # All ran on one worker: a question goes along the batch, or else the size of most values.
         reading.scale = max(varied, key=lambda n: (columns[n].canonical in _BATCHES, len(columns[n].levels), n))
     column = columns.get(reading.scale or "")
@@ -1223,7 +1223,7 @@ def _devices_of_ways(reading: Reading, ways: Sequence[TableColumn]) -> str:
     return DEVICES
 
 
-def _nothing_scaled(reading: Reading, numeric: Sequence[str]) -> TableError:
+def _no_scale_error(reading: Reading, numeric: Sequence[str]) -> TableError:
     """Return the error of a table in which no column counts the workers."""
     texts = reading.with_role("kind", "label", "constant")
     hint = f"name the one that does: --extrinsic {shlex.quote(numeric[0]) if numeric else 'COLUMN'}"
@@ -1239,7 +1239,7 @@ def _nothing_scaled(reading: Reading, numeric: Sequence[str]) -> TableError:
 
 
 def _product_of_settings(reading: Reading, column: TableColumn, follows: Consequence) -> dict[str, str]:
-    """Return a count as the product of settings, `processes*threads`; nothing of others, or of parts of the machine."""
+    """Return a count as the product of settings, `processes*threads`; {} where it is no such product."""
     factors = [reading.columns[n] for n in follows.factors]
     of_machine = any(c.canonical in (*LEVELS, *WAYS, "devices_per_node") for c in factors)
     are_settings = not of_machine and all(c.role == "setting" and c.numeric for c in factors)
@@ -1295,14 +1295,14 @@ def _with_series(
 
 
 def _names_the_serial_run(kind: TableColumn, scale: TableColumn | None) -> bool:
-    """Tell whether names only say which run is the sequential one, that of the smallest count, `SEQ` beside `MPI`."""
+    """Tell whether names only set the sequential run apart, that of the smallest count: `SEQ` beside `MPI`."""
     serial = [level for level in kind.levels if _SERIAL.fullmatch(level)]
     if scale is None or len(kind.levels) != 2 or len(serial) != 1:
         return False
     return bool(np.array_equal(kind.rows_with(serial[0]), scale.values == scale.lowest))
 
 
-def _is_of_all(reading: Reading, batch: TableColumn, scale: TableColumn) -> bool:
+def _is_global_batch(reading: Reading, batch: TableColumn, scale: TableColumn) -> bool:
     """Tell whether a batch is what other columns make: batch·workers, or micro-batch·passes·data-parallel ways."""
     settings = [c.name for c in reading.with_role("setting", "consequence") if c.numeric and c is not batch]
     part_columns = {part: column_of(part, settings) for part in PARTS}
@@ -1320,7 +1320,7 @@ def _is_of_all(reading: Reading, batch: TableColumn, scale: TableColumn) -> bool
 
 
 def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str]) -> bool:
-    """Tell whether a setting says nothing beside the scale and the batch of a worker.
+    """Tell whether a setting follows from the scale and the batch of a worker.
 
     It has one value at each count, or it is the batch of all, by its name or its values, where that of one is there. A
     requested one with a name of the field is none; without one it is where the scale is a multiple of it, or it
@@ -1334,11 +1334,11 @@ def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str
         fixed = [c for n, c in reading.columns.items() if column_of("batch", [n]) == n and not c.varies and c.numeric]
         return any(np.allclose(column.values, scale.values * c.values[0]) for c in fixed)
     if column.canonical == "global_batch":
-        return _is_of_all(reading, column, scale)
+        return _is_global_batch(reading, column, scale)
     if column.canonical is not None and column.name in requested:
         return False
     if column.canonical not in (None, "bytes") or not column.varies:
         return False
     if column.name in requested:
         return scale.name in factors or reading.multiple_of(column) is not None
-    return _combinations([scale, column]) == _combinations([scale])
+    return _combination_count([scale, column]) == _combination_count([scale])

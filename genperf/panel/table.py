@@ -108,7 +108,7 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     further: Mapping[str, Table] = field(default_factory=dict)
     #: Field's name → column, for counts that have another name, such as `p`; a fit finds them by it.
     mapping: Mapping[str, str] = field(default_factory=dict)
-    #: What a question may name of the table; None of a table without a source.
+    #: What a question may name of the table; None where the table has no source.
     legend: Legend | None = None
 
     def __len__(self) -> int:
@@ -225,7 +225,7 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         rows do not tell.
         """
         columns = {f.name: self.columns[f.name] for f in varying_apart(self)}
-        numbered = (_number_sets(of) for of in (columns, _of_each(self.panel, columns)))
+        numbered = (_number_sets(of) for of in (columns, _per_device_columns(self.panel, columns)))
         sets = max(numbered, key=lambda numbers: len({*numbers.values()}))
         # A count that rises with another one is of its set.
         return sets | {name: sets[leader] for name, leader in following_counts(self).items()}
@@ -509,7 +509,7 @@ def varying_apart(table: Table) -> list[Factor]:
 def design_notes(table: Table) -> list[Note]:
     """Name levels that were measured once, factors that vary at one level only, and pairs that rise together."""
     medians = table.medians()
-    findings = (_once, _at_one_level, _together, _no_joint_run)
+    findings = (_levels_measured_once, _numbers_at_one_level, _correlated_pairs, _no_joint_run)
     return [Note(text, "design") for finding in findings for text in finding(medians)]
 
 
@@ -549,7 +549,7 @@ def _number_sets(columns: Mapping[str, AnyArray]) -> dict[str, int]:
     return dict(zip(columns, joined.argmax(axis=1).tolist(), strict=True))
 
 
-def _of_each(panel: Panel, columns: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+def _per_device_columns(panel: Panel, columns: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
     """Return the columns, with a device's batch and a node's devices in the place of those of all, where both vary."""
     shared, parts = dict(columns), [panel.find("global_batch"), panel.workers, panel.nodes]
     for of_all, count in itertools.pairwise(part.name if part is not None else "" for part in parts):
@@ -560,7 +560,7 @@ def _of_each(panel: Panel, columns: Mapping[str, AnyArray]) -> dict[str, AnyArra
     return shared
 
 
-def _once(medians: Table) -> Iterator[str]:
+def _levels_measured_once(medians: Table) -> Iterator[str]:
     """Name the levels that one configuration has."""
     for factor in medians.categorical:
         levels, counts = np.unique(medians.columns[factor.name].astype(str), return_counts=True)
@@ -572,7 +572,7 @@ def _once(medians: Table) -> Iterator[str]:
             yield f"{named}; what is particular to such a level cannot be separated from noise"
 
 
-def _at_one_level(medians: Table) -> Iterator[str]:
+def _numbers_at_one_level(medians: Table) -> Iterator[str]:
     """Name the numbers that vary at a single level of a categorical factor."""
     for number in medians.numeric:
         for text in medians.categorical:
@@ -583,7 +583,7 @@ def _at_one_level(medians: Table) -> Iterator[str]:
                 yield f"{only}: its effect there is taken for that at the other levels"
 
 
-def _together(medians: Table) -> Iterator[str]:
+def _correlated_pairs(medians: Table) -> Iterator[str]:
     """Name pairs of numbers whose logarithms are correlated nearly fully; workers and the nodes they fill are none."""
     values = {factor.name: medians.columns[factor.name] for factor in medians.numeric if factor.distinct > 1}
     scaled = {name: np.log(cells) if medians.factor(name).positive else cells for name, cells in values.items()}

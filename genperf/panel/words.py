@@ -258,7 +258,7 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     # Nodes that a later word names, `8xh100 … nodes=2`, leave open whether the devices are those of one node.
     device, is_open = row.get("device", ""), "nodes" not in row
     for pattern, column, cell in _phrases():
-        rest = pattern.sub(partial(_taken, row, column, cell), rest)
+        rest = pattern.sub(partial(_put_into_row, row, column, cell), rest)
     if not device:
         if row.keys().isdisjoint(("mfu", "tflops", "busbw")) or re.search(r"\.[a-z]+(?!\S)", text):
             return {}
@@ -270,7 +270,7 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     if share := _ALONE.search(rest):
         rest = rest.replace(share[0], _READ, 1)
         row.setdefault("mfu", share[1])
-    name, unread = _left_over(name, rest.split())
+    name, unread = _network_and_numbers(name, rest.split())
     lasted = [n for n in row if n.startswith("job time") or (header_of(n).shared and header_of(n).kind == "time")]
     if "tokens" not in row or any(header_of(column).kind == "rate" for column in row):
         unread += [f"{row.pop(column)} {column.removeprefix('job time').strip(' ()')}" for column in lasted]
@@ -285,7 +285,7 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     return row | ({UNREAD: "; ".join(unread)} if unread else {})
 
 
-def _left_over(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
+def _network_and_numbers(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
     """Return the network's name, which few words may be that nothing reads, and the numbers among them."""
     marks = {"", _READ.strip(), _PASSED.strip()}
     triples = list(zip(("", *words), words, (*words[1:], ""), strict=False))
@@ -311,18 +311,18 @@ def _machine_of(text: str) -> tuple[dict[str, Any], str]:
     each = next((name for name in rates if device_in(name) is not None), "")
     text = _EACH_DEVICE.sub(lambda of: "/gpu" if device_in(of[1]) else of[0], text)
     row, rest = machine_in(text)
-    row, rest = (row, rest) if row else _machine_within(text)
+    row, rest = (row, rest) if row else _machine_behind_words(text)
     if not row:
         return {"device": each} if each else {}, text
     while (device := device_in(row["device"])) is not None:
-        again, others = _machine_within(rest)
+        again, others = _machine_behind_words(rest)
         if device_in(again.get("device", "")) is not device:
             break
         rest = others
     return row, rest
 
 
-def _machine_within(text: str) -> tuple[dict[str, Any], str]:
+def _machine_behind_words(text: str) -> tuple[dict[str, Any], str]:
     """Return the machine of a known device that follows other words, or has no count, and the rest; {} for none.
 
     A word alone may be a file that is not there, and so may what stands before a machine.
@@ -348,7 +348,7 @@ def row_of_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
         machine, rest = machine_in(text) if is_phrase else ({}, "")
         if is_phrase and meaning != "device":
             for pattern, column, template in _phrases():
-                rest = pattern.sub(partial(_taken, machine, column, template), rest)
+                rest = pattern.sub(partial(_put_into_row, machine, column, template), rest)
         phrases |= machine
         row |= {} if machine else {name: cell}
     return phrases | row
@@ -373,7 +373,7 @@ def source_of_words(texts: Sequence[str]) -> Source | None:
     return source_of("runs", names, cells, range(1, len(rows) + 1), "run")
 
 
-def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) -> str:
+def _put_into_row(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) -> str:
     """Put a cell, `4` of `micro_batch 4`, into a row where its column means something; return what stays of it.
 
     `column` and `cell` are templates of the match. An empty column stands for words that say nothing of a run.

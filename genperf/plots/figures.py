@@ -211,7 +211,7 @@ def scaling(
     `table`, or the ones that the model keeps; `predictions` of `predict` are coloured by verdict.
     """
     result = answering(result, answer.at)
-    target, columns = answer.quantity, _drawn([answer])
+    target, columns = answer.quantity, _drawn_columns([answer])
     x, times, value, lower, upper = _arrays(answer.curve, answer.along, target.name, *columns)
     rates = columns is THROUGHPUT
     work = value * times if rates else None
@@ -248,19 +248,19 @@ def scaling(
             "measured up to here", (largest, 1.0), xycoords=("data", "axes fraction"), xytext=(-4, -4),
             textcoords="offset points", rotation=90, ha="right", va="top", fontsize=7, color=FAINT,
         )  # fmt: skip
-    _framed(ax, answer, x, rate_unit(target.samples) if rates else shown(heading(target)))
+    _label_axes(ax, answer, x, rate_unit(target.samples) if rates else shown(heading(target)))
     legend(ax)
     return figure
 
 
-def _drawn(answers: Sequence[Scaling]) -> tuple[str, str, str]:
+def _drawn_columns(answers: Sequence[Scaling]) -> tuple[str, str, str]:
     """Return the columns of curves that are drawn, a value and its ends: the throughput where all measured one."""
     target = answers[0].quantity
     rates = bool(target.throughput) and all(THROUGHPUT[0] in answer.curve for answer in answers)
     return THROUGHPUT if rates else (target.name, "lower", "upper")
 
 
-def _framed(ax: Any, answer: Scaling, x: Array, label: str) -> None:
+def _label_axes(ax: Any, answer: Scaling, x: Array, label: str) -> None:
     """Name the axes of a figure along the workers, and where it is drawn."""
     doubling_axis(ax, answer.along, x)
     ax.set_ylabel(label)
@@ -292,7 +292,7 @@ def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
         fault = f"a figure holds up to {MAX_GROUPS} groups, and these are {counted(len(answers), 'group')}"
         raise GenperfError(fault, hint="result[GROUP].plot()")
     any_answer = next(iter(answers.values()))
-    columns = _drawn([*answers.values()])
+    columns = _drawn_columns([*answers.values()])
     figure, ax = new_figure()
     for place, (key, answer) in enumerate(answers.items()):
         x, value, lower, upper = _arrays(answer.curve, answer.along, *columns)
@@ -324,8 +324,8 @@ def efficiency(answer: Scaling) -> Figure:
         if np.isfinite(count):
             label = f"{100.0 * level:g} % at {count:.4g}"
             ax.plot([count], [100.0 * level], "D", color=VERMILION, markersize=7, label=label)
-    _framed(ax, answer, x, f"scaling efficiency (% of {shown(answer.along)} = {answer.reference:g})")
-    ax.set_ylim(0.0, _highest(high))
+    _label_axes(ax, answer, x, f"scaling efficiency (% of {shown(answer.along)} = {answer.reference:g})")
+    ax.set_ylim(0.0, _upper_limit(high))
     legend(ax)
     return figure
 
@@ -355,13 +355,13 @@ def speedup(answer: Scaling, rows: pd.DataFrame, limit: float) -> Figure:
     plain_numbers(axes[0])
     axes[0].set_ylabel(f"speed-up over {shown(answer.along)} = {answer.reference:g}")
     axes[1].axhline(100.0 * limit, color=VERMILION, linewidth=1.0, label=f"{100 * limit:g} %")
-    axes[1].set_ylim(0.0, _highest(100.0 * curve["efficiency_upper"].to_numpy(float)))
+    axes[1].set_ylim(0.0, _upper_limit(100.0 * curve["efficiency_upper"].to_numpy(float)))
     axes[1].set_ylabel("efficiency (%)")
     legend(axes[0])
     return figure
 
 
-def _highest(percent: Array) -> float:
+def _upper_limit(percent: Array) -> float:
     """Return where an axis of efficiencies ends: 105 per cent, or as far above as `HIGHEST_EFFICIENCY`."""
     return max(105.0, min(HIGHEST_EFFICIENCY, 1.05 * float(np.nanmax(percent))))
 

@@ -54,7 +54,7 @@ class MixtureForecast(Struct, frozen=True, eq=False):
     total: Array
     #: Shape (rows,). The central value; where it is None, it is the median of the draws.
     centre: Array | None
-    #: Shape (draws,). The shares for that median; None of a single normal distribution, whose quantiles are exact.
+    #: Shape (draws,). The shares for that median; None for a single normal distribution, whose quantiles are exact.
     central_shares: Array | None = None
     #: Mean and variance of each member, (draws, rows) or (1, rows), without what the distance from the data adds.
     parts: Sequence[tuple[Array, Array]] = ()

@@ -124,7 +124,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     def share_of_peak(self) -> tuple[str, str, Node] | None:
         """The column that measures each device relative to its peak, its unit (% or x), and the devices as a formula.
 
-        `mfu`, `x` and `gpus` where `--let` made the fitted throughput `mfu*gpus`; None of any other throughput.
+        `mfu`, `x` and `gpus` where `--let` made the fitted throughput `mfu*gpus`; None for any other throughput.
         """
         column, node = self.measured
         if node is None or not self.target.throughput or self.target.samples != RELATIVE:

@@ -239,11 +239,11 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     followers = [f.name for f in other_factors if not falls_with_scale(f)]
     # Where the factors count neither workers nor nodes (a model's size), no term appears with a node.
     counts_neither = schema.panel.workers is None and schema.panel.nodes is None
-    unmeasured = {**({} if counts_neither else _unmeasured(members)), **beyond_cores}
+    unmeasured = {**({} if counts_neither else _unmeasured_terms(members)), **beyond_cores}
     return Basis(schema, True, True, followers, unmeasured, unidentified, series[0].borrowed, evidence)
 
 
-def _unmeasured(members: Sequence[Member]) -> dict[str, Node]:
+def _unmeasured_terms(members: Sequence[Member]) -> dict[str, Node]:
     """Return the formulas of terms that are zero at every measured count of every member, such as between nodes.
 
     No run shows how large their constants are: each is 1 in the formulas.

@@ -69,7 +69,7 @@ class FactorFunction(NamedTuple):
 
     name: str
     node: Node
-    #: How it behaves, as in `WAYS`; empty of a size.
+    #: How it behaves, as in `WAYS`; empty for a size.
     way: str
 
 
@@ -114,7 +114,7 @@ class SumBasis(Struct, frozen=True, eq=False):
     logarithms: Array
     #: Shape (powers, columns). Ones where a column has the power.
     raised: Array
-    #: Shape (powers,). What they are supposed to be, and the standard deviation about it: 0 of one that is held.
+    #: Shape (powers,). What they are supposed to be, and the standard deviation about it: 0 for one that is held.
     centre: Array
     deviation: Array
     #: Shape (growths, 3). Of columns φ·(nᵖ − 1)/p, which grow from one worker on: the places of this column, of φ and
@@ -147,9 +147,9 @@ class SumBasis(Struct, frozen=True, eq=False):
 
     def at(self, powers: Array) -> Array:
         """Return the columns at some powers, shape (rows, columns)."""
-        return self._raised(powers)[0]
+        return self._columns_for_slopes(powers)[0]
 
-    def _raised(self, powers: Array) -> tuple[Array, Array]:
+    def _columns_for_slopes(self, powers: Array) -> tuple[Array, Array]:
         """Return the columns φ·Π x^(p − 1), those of growth as φ·(nᵖ − 1)/p, and φ/p of each growth.
 
         φ·(nᵖ − 1)/p becomes φ·ln n as p → 0, so that steps of p stay small.
@@ -167,7 +167,7 @@ class SumBasis(Struct, frozen=True, eq=False):
 
         ∂t/∂p is t·ln x of t = c·φ·x^(p − 1), and ln n·(t + c·φ/p) − t/p of a growth t = c·φ·(nᵖ − 1)/p.
         """
-        (growth, _, power), (columns, at_one) = self.growths.T, self._raised(constants.powers)
+        (growth, _, power), (columns, at_one) = self.growths.T, self._columns_for_slopes(constants.powers)
         terms, at_one = columns * constants.columns, at_one * constants.columns[growth]
         # Shape (growths, powers): one where a growth has the power.
         is_power = np.equal.outer(np.arange(len(constants.powers)), power).astype(float).T
@@ -183,7 +183,7 @@ class SumBasis(Struct, frozen=True, eq=False):
         if start is None:
             # Relative errors: columns over T against one.
             steps, columns = GAUSS_NEWTON_STEPS, np.exp(-y)[:, None] * self.at(self.centre)
-            c = self._solved(columns, np.ones(len(y)), np.zeros(columns.shape[1]))
+            c = self._nonnegative_solution(columns, np.ones(len(y)), np.zeros(columns.shape[1]))
             now = Coefficients(c, np.zeros(self.levels.shape[1]), self.centre)
         else:
             steps, now = REFIT_STEPS, start
@@ -216,10 +216,12 @@ class SumBasis(Struct, frozen=True, eq=False):
         |A·c + S·(p − p₀) − target|² + Σ stiffness·(p − centre)²,   c ≥ 0,   p = centre + more − less,   more, less ≥ 0
         """
         if not len(self.centre):
-            return now._replace(columns=self._solved(A, target, now.columns))
+            return now._replace(columns=self._nonnegative_solution(A, target, now.columns))
         S, away = self.slopes(now)[:, len(now.columns) :], now.powers - self.centre
         start = np.concatenate([now.columns, np.maximum(away, 0.0), np.maximum(-away, 0.0)])
-        unknowns = self._solved(np.hstack([A, S, -S]), target + S @ away, start, np.tile(self.stiffness, 2))
+        unknowns = self._nonnegative_solution(
+            np.hstack([A, S, -S]), target + S @ away, start, np.tile(self.stiffness, 2)
+        )
         columns, more, less = np.split(unknowns, np.cumsum([len(now.columns), len(away)]))
         return now._replace(columns=columns, powers=np.clip(self.centre + more - less, *POWER_BOUNDS))
 
@@ -231,7 +233,7 @@ class SumBasis(Struct, frozen=True, eq=False):
         start = constants._replace(columns=np.where(traces, 0.0, constants.columns))
         return self.without(traces).fitted(y, start)
 
-    def _solved(self, A: Array, target: Array, start: Array, stiffness: Array | tuple[()] = ()) -> Array:
+    def _nonnegative_solution(self, A: Array, target: Array, start: Array, stiffness: Array | tuple[()] = ()) -> Array:
         """Return c ≥ 0 that minimises |A·c − target|² + Σ ridge_j·(|A_j|·c_j)²; a few columns enter at a time.
 
         Columns of A behind those of the basis have a stiffness each, Σ stiffness_j·c_j². The columns of `start` that
@@ -477,10 +479,10 @@ def _work(table: Table) -> Mean:
     if not nodes:
         return Mean("work", "constant", (SumColumn("constant", Number(1.0)),))
     node = chain("multiply", [nodes[name] for name in ("work", "bubble") if name in nodes])
-    return Mean("work", "work", (SumColumn("work", _scaled(node, table)),))
+    return Mean("work", "work", (SumColumn("work", _over_geometric_mean(node, table)),))
 
 
-def _scaled(node: Node, table: Table) -> Node:
+def _over_geometric_mean(node: Node, table: Table) -> Node:
     """Return a formula over its geometric mean."""
     values = values_of(node, table.columns)
     good = values[np.isfinite(values) & (values > 0.0)]
@@ -489,7 +491,7 @@ def _scaled(node: Node, table: Table) -> Node:
 
 
 def _sum(kind: str, label: str, table: Table) -> Mean | None:
-    """Return a sum of a constant and of products of sizes and of functions of counts; None of the constant alone.
+    """Return a sum of a constant and of products of sizes and of functions of counts; None for the constant alone.
 
     Sizes have powers, but not where a row varies one factor alone: a product of powers is then as near as a sum. The
     levels multiply the sum. Those of `terms`, whose counts have powers too, multiply each term: it has all columns once
@@ -497,7 +499,11 @@ def _sum(kind: str, label: str, table: Table) -> Mean | None:
     """
     factors, apart = [f for f in table.numeric if f.distinct > 1 and f.lower >= 0.0], between_sets(table)
     levels = tuple((f, level) for f in table.categorical if f.distinct > 1 for level in f.levels)
-    choices, powers, place_of_power = [_choices(f, kind) for f in factors], list[tuple[str, Node]](), dict[str, int]()
+    choices, powers, place_of_power = (
+        [_factor_functions(f, kind) for f in factors],
+        list[tuple[str, Node]](),
+        dict[str, int](),
+    )
     for functions, factor in zip(choices, factors, strict=True):
         # The last function, x or n, is raised: to p_x of a size, to q_n of a count.
         name, node, way = functions[-1]
@@ -562,7 +568,7 @@ def _power(powers: Array, places: int | Index) -> Array:
     return np.asarray(np.append(powers, 1.0)[places])
 
 
-def _choices(factor: Factor, kind: str) -> list[FactorFunction]:
+def _factor_functions(factor: Factor, kind: str) -> list[FactorFunction]:
     """Return the functions of a factor beside 1: of a count those of `WAYS`, of a size itself over its centre.
 
     What divides the work of a server does not rise to a limit.
@@ -627,7 +633,7 @@ def _physics(table: Table) -> list[Mean]:
                 # A coefficient of several terms is named by the first.
                 named_by = first_term.setdefault(name, term.name)
                 label = term.name if named_by == term.name else f"{term.name} of {named_by}"
-                terms.append(SumColumn(label, _scaled(node, table)))
+                terms.append(SumColumn(label, _over_geometric_mean(node, table)))
     if not terms:
         return []
     # An effect is named by its factor and level: `d_zero[3]`.

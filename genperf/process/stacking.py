@@ -254,7 +254,7 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
     """Look back along each factor: weigh the members beyond it, and show how the pool predicts its largest count."""
     table, nodes = fitted.table, fitted.table.panel.nodes
     over_nodes = np.zeros(len(table), bool) if nodes is None else several_nodes(table.columns[nodes.name])
-    for factor, values in _looked_along(table).items():
+    for factor, values in _look_back_axes(table).items():
         cuts = list(cuts_of(values))
         if not cuts:
             continue
@@ -271,11 +271,11 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
         width = (len(cuts) * comparable.width(weights, BEYOND_QUANTILE) + prior_width) / (len(cuts) + PSEUDO_LOOK_BACKS)
         common, ordered_weights = common_error(back, weights, table), tuple(weights[fitted.order].tolist())
         counts = [f.name for f in table.numeric if quote_name(f.name) == factor and f.role == "extrinsic"]
-        evidence = _evidence(back, weights, table, counts[0]) if counts else None
+        evidence = _extrapolation_evidence(back, weights, table, counts[0]) if counts else None
         yield Beyond(factor, float(values.max()), ordered_weights, width, common), evidence
 
 
-def _looked_along(table: Table) -> dict[str, Array]:
+def _look_back_axes(table: Table) -> dict[str, Array]:
     """Return what members look back along, by its formula: a transformer's devices, then counts, then sizes."""
     numeric = [f for f in table.numeric if f.distinct > 2]
     numeric.sort(key=lambda f: f.role != "extrinsic")
@@ -286,7 +286,7 @@ def _looked_along(table: Table) -> dict[str, Array]:
     return {render(devices): values_of(devices, table.columns), **along}
 
 
-def _evidence(back: HeldOut, weights: Array, table: Table, factor: str) -> Evidence:
+def _extrapolation_evidence(back: HeldOut, weights: Array, table: Table, factor: str) -> Evidence:
     """Return how the pool predicted the largest value of a factor from those before it."""
     values = np.asarray(table.columns[factor], float)
     before, largest = np.unique(values)[-2:]

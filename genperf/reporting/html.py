@@ -162,7 +162,7 @@ def _rate_unit(result: FitResult) -> str:
     return "samples/s" if counts_samples else "worker steps/s"
 
 
-def _finite(value: float | None) -> float | None:
+def _rounded_or_none(value: float | None) -> float | None:
     """Round to four digits; None where there is no number."""
     return None if value is None or not np.isfinite(value) else short(value, 4)
 
@@ -250,10 +250,10 @@ def _facts(result: FitResult) -> dict[str, Any]:
     return {
         **{name: getattr(schema, name) for name in ("rows", "configurations", "rejected", "sha256")},
         "column": schema.target.column,
-        "noise": _finite(schema.noise),
+        "noise": _rounded_or_none(schema.noise),
         "smallest": short(schema.lowest),
         "largest": short(schema.highest),
-        "error": _finite(result.metrics.get("mape")),
+        "error": _rounded_or_none(result.metrics.get("mape")),
         "options": {k: v for k, v in result.options.items() if v is not None and k not in SHOWN_APART},
         "heldOut": "not known" if error is None else f"{error:.1f} % ({result.held_out_of})",
         "seed": result.seed,
@@ -430,7 +430,7 @@ def page(
         policy=_POLICY.format(*hashes),
         title=view.title or _title(result, groups, what.group),
         look=_first_look(groups),
-        lead=_lead(what),
+        lead=_basis_text(what),
         quantity=data["quantity"],
         style=style,
         script=script,
@@ -471,7 +471,7 @@ def _question_of_page(result: FitResult, view: View, group: Mapping[str, str]) -
 
 
 def _first_look(groups: Sequence[Mapping[str, Any]]) -> str:
-    """Return which group to look at first, of several with an efficiency; empty of fewer."""
+    """Return which group to look at first, of several with an efficiency; empty where fewer have one."""
     summaries = {group["name"]: group["sheet"]["summary"] for group in groups if "sheet" in group}
     efficiencies = {
         name: (summary["efficiency"], summary["efficiencyUpper"], summary["at"])
@@ -481,7 +481,7 @@ def _first_look(groups: Sequence[Mapping[str, Any]]) -> str:
     return first_of_groups(efficiencies) if len(efficiencies) > 1 else ""
 
 
-def _lead(what: FitResult | GroupedResult) -> str:
+def _basis_text(what: FitResult | GroupedResult) -> str:
     """Return what the page rests on: "From 6 runs of 6 configurations: step_s, fitted by the model 'auto'."."""
     schemas = [fitted.schema for fitted in what.results.values()]
     rows, configurations = sum(s.rows for s in schemas), sum(s.configurations for s in schemas)
@@ -621,7 +621,7 @@ def _validation_of_page(validation: Validation | str | None) -> dict[str, Any] |
     if not isinstance(validation, Validation):
         return {"why": validation} if validation else None
     rows = [
-        [m.model, *map(_finite, (m.median_ape, m.mape, m.coverage, m.width)), m.predicted, m.failed or ""]
+        [m.model, *map(_rounded_or_none, (m.median_ape, m.mape, m.coverage, m.width)), m.predicted, m.failed or ""]
         for m in validation.models
     ]
     return {

@@ -88,17 +88,17 @@ def _changed_options(requested: Mapping[str, str]) -> list[str]:
         value = requested.get(name, usual)
         words += [f"--{_OPTION.get(name, name)}", value] if value != usual else []
     for name in ("fix", "hints"):
-        for key, value in _pairs(requested.get(name, "")).items():
+        for key, value in _pairs_in(requested.get(name, "")).items():
             words += [f"--{_OPTION.get(name, name)}", f"{key}={value}"]
     return words
 
 
 def hints_of(result: FitResult) -> dict[str, str]:
     """Return the hints that a model was fitted with."""
-    return _pairs(_requested(result).get("hints", ""))
+    return _pairs_in(_requested(result).get("hints", ""))
 
 
-def _pairs(text: str) -> dict[str, str]:
+def _pairs_in(text: str) -> dict[str, str]:
     """Return the pairs in a text such as `{bandwidth: 25Gbit/s, latency: 20us}`, or in an empty one."""
     return dict(pair.split(": ", 1) for pair in filter(None, text.strip("{}").split(", ")))
 

@@ -86,9 +86,9 @@ def _completed(source: Source, schema: Schema, formulas: Collection[str]) -> tup
 
 
 def _measured_from(schema: Schema, columns: Collection[str]) -> dict[str, str]:
-    """Return the only rate, or else time of a step, of some columns, with the formula of what a model measured over it.
+    """Return the only rate of some columns, or else time of a step, and the formula of the measured column over it.
 
-    Seconds of a step are its work over a rate, and a throughput is that over them: {"images/s": "batch/`images/s`"}.
+    A step takes its work over the rate; a throughput is the work over these seconds: {"images/s": "batch/`images/s`"}.
     """
     target, panel, work = schema.target, schema.panel, schema.panel.step.total
     headers = {n: header for n in columns if (header := header_of(n)).kind == "rate" or header.of == "step"}
@@ -102,7 +102,7 @@ def _measured_from(schema: Schema, columns: Collection[str]) -> dict[str, str]:
     if rates:
         tokens = of_a_step.node("tokens_per_s") if of_a_step.has("tokens_per_s") else None
         amounts = {"tokens": tokens, **dict.fromkeys(STEP_WORDS, ONE)}
-        # Where the work is in tokens, nothing tells the samples of a step.
+        # Where the work is in tokens, the samples of a step are not known.
         amount = amounts.get(header.counted, None if work == tokens else work)
         of_one = panel.node(header.level) if header.shared else ONE
         if amount is None or of_one is None:

@@ -33,7 +33,7 @@ def in_half_precision(values: Array) -> Array:
     numbers in two bytes. What is rounded does not depend on the unit of a column.
     """
     matrix = values.reshape(len(values), -1)
-    return _in_halves(matrix, _largest(matrix))[1].reshape(values.shape)
+    return _in_halves(matrix, _largest_magnitudes(matrix))[1].reshape(values.shape)
 
 
 def in_single_precision(values: Array) -> Array:
@@ -44,7 +44,7 @@ def in_single_precision(values: Array) -> Array:
     return np.asarray(np.where(outside, values, short))
 
 
-def _largest(matrix: Array) -> Array:
+def _largest_magnitudes(matrix: Array) -> Array:
     """Return the largest magnitude in each column, and 1 for a column of zeros, so that it can be divided by."""
     # Along contiguous numbers, which is five times as fast as along the rows of a few columns.
     largest = np.abs(np.ascontiguousarray(matrix.T)).max(axis=1, initial=0.0)
@@ -119,7 +119,7 @@ def encoded(values: npt.NDArray[Any]) -> object:
     if values.size <= LISTED:
         return values.tolist()
     matrix = values.reshape(len(values), -1)
-    largest = _largest(matrix)
+    largest = _largest_magnitudes(matrix)
     # Numbers of another precision show that in the first rows; then all are compared, and these `halves` are written.
     for rows in (matrix[:2], matrix):
         halves, rounded = _in_halves(rows, largest)

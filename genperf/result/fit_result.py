@@ -38,7 +38,7 @@ class Result:
 
         @property
         def group(self) -> tuple[str, ...]:
-            """The group columns: none of one model, which is one group of the key () that did not fail."""
+            """The group columns; () for one model, which counts as one group with the key () that did not fail."""
 
         @property
         def failures(self) -> Mapping[tuple[str, ...], str]:

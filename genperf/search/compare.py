@@ -211,8 +211,8 @@ def compare(
     models, levels = models_of(fitted, at)
     groups = fitted.group
     maximize |= models[0][1].schema.target.is_rate
-    columns = (CHANGE,) if changes else _over(answering(models[0][1], levels), factor, levels, groups)
-    compared = _changed(fitted, models, changes)
+    columns = (CHANGE,) if changes else _factors_over(answering(models[0][1], levels), factor, levels, groups)
+    compared = _models_of_changes(fitted, models, changes)
     # What changes leave open is as in the runs of the first model.
     starts = compared[:1] if changes else compared
     setting = _shared_setting([(group, model) for group, model, _ in starts], levels, columns)
@@ -226,13 +226,13 @@ def compare(
             refused[join_values(group)] = outcome
     if refused and (changes or sum(len(outcome.table) for outcome in outcomes) < 2):
         raise next(iter(refused.values()))
-    table, draws = _together(outcomes, question)
+    table, draws = _joint_table(outcomes, question)
     if len(table) < 2:
         raise GenperfError("there is one alternative, and nothing to compare it with", hint="fewer --at of groups")
     # Where groups alone are changed, they tell the alternatives apart.
     shown_factors = [name for name in columns if not groups or len({*table[name]}) > 1]
     names, schema = tuple(dict.fromkeys([*groups, *shown_factors])), outcomes[0].result.schema
-    ranked, order = _ranked(table, names, schema.target, maximize)
+    ranked, order = _ranking_table(table, names, schema.target, maximize)
     # ln of the second over the first, in the same draws: the order is certain where its interval is above zero.
     low, high = np.quantile(draws[:, order[1]] - draws[:, order[0]], ends_of(interval)).tolist()
     second_fails = bool(_fails(table)[order[1]])
@@ -300,7 +300,7 @@ class _Outcome(Struct, frozen=True, eq=False):
         return np.asarray(values * per_second)
 
 
-def _together(outcomes: Sequence[_Outcome], question: _Question) -> tuple[pd.DataFrame, Array]:
+def _joint_table(outcomes: Sequence[_Outcome], question: _Question) -> tuple[pd.DataFrame, Array]:
     """Return the alternatives of all models, and in joint draws ln of what is least for the best, (draws, rows).
 
     That is the value, over the work of a step where steps differ in it or a throughput was measured: then the table has
@@ -312,11 +312,11 @@ def _together(outcomes: Sequence[_Outcome], question: _Question) -> tuple[pd.Dat
     failing = np.where(_fails(table), np.inf, 0.0)
     priced = {price is not None for outcome in outcomes for price in outcome.prices}
     if priced == {True} or (question.of_changes and priced == {False}):
-        cost = _joined([outcome.cost for outcome in outcomes])
+        cost = _concatenated([outcome.cost for outcome in outcomes])
         if cost is not None:
             cheapest = winners(ln_values + np.log(cost) + failing).mean(axis=0)
             table = table.assign(cost=table[quantity.name] * cost, cheapest=cheapest)
-    samples = _joined([outcome.samples for outcome in outcomes])
+    samples = _concatenated([outcome.samples for outcome in outcomes])
     least_is_best = ln_values
     if question.maximize:
         least_is_best = -ln_values
@@ -334,7 +334,7 @@ def _fails(table: pd.DataFrame) -> Mask:
     return fails & ~fails.all()
 
 
-def _ranked(
+def _ranking_table(
     table: pd.DataFrame, names: tuple[str, ...], quantity: Target, maximize: bool
 ) -> tuple[pd.DataFrame, Index]:
     """Return the alternatives as `Ranking.table` has them, the best first, and their places in the given table."""
@@ -361,7 +361,7 @@ def _notes(outcomes: Sequence[_Outcome], ranked: pd.DataFrame, groups: tuple[str
     return notes + [f"the alternatives differ in {name}, {not_alike}: --at {name}=VALUE" for name in differing]
 
 
-def _changed(
+def _models_of_changes(
     fitted: FitResult | GroupedResult,
     models: Sequence[tuple[dict[str, str], FitResult]],
     changes: Sequence[Mapping[str, Any]],
@@ -440,7 +440,7 @@ def _on_network(predicted: pd.DataFrame, name: str, is_other: Mask, ln_ratio: Ar
     )
 
 
-def _joined(numbers: Sequence[Array | None]) -> Array | None:
+def _concatenated(numbers: Sequence[Array | None]) -> Array | None:
     """Return the numbers of all models one after the other; None where those of one model are not known."""
     present = [values for values in numbers if values is not None]
     return np.concatenate(present) if len(present) == len(numbers) else None
@@ -452,7 +452,9 @@ def of_variants(result: FitResult) -> bool:
     return not has_levels and result.panel.legend is not None and bool(variants_in(result.panel.legend.columns))
 
 
-def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tuple[str, ...]) -> tuple[str, ...]:
+def _factors_over(
+    result: FitResult, over: str | None, at: Mapping[str, Any], groups: tuple[str, ...]
+) -> tuple[str, ...]:
     """Return the factor whose levels are compared, or all that are left open; none for groups alone."""
     with_levels = [f.name for f in result.schema.factors if not f.numeric and len(f.levels) > 1]
     if over in groups or (over is None and groups):
@@ -484,7 +486,7 @@ def _sentence(
     second_fails: bool,
 ) -> str:
     """Return the answer in words, `jax is faster: …`; the ends are of ln of the second alternative over the first."""
-    winner, second = (_called(ranked[[*names]].iloc[row].tolist()) for row in (0, 1))
+    winner, second = (_alternative_name(ranked[[*names]].iloc[row].tolist()) for row in (0, 1))
     by_work = THROUGHPUT[0] in ranked
     values = ranked[THROUGHPUT[0] if by_work else quantity.name].to_numpy()[:2]
     ratio = 100.0 * (values.max() / values.min() - 1.0)
@@ -509,7 +511,7 @@ def _sentence(
     return text.replace(UNCHANGED, UNCHANGED.capitalize()) if winner == UNCHANGED else text
 
 
-def _called(values: Sequence[object]) -> str:
+def _alternative_name(values: Sequence[object]) -> str:
     """Return what a sentence calls the alternative of some names: `jax, 64`, or `the given configuration`."""
     return ", ".join(str(value) for value in values if value != NOTHING) or UNCHANGED
 
@@ -527,7 +529,7 @@ def _cost_sentence(
         in_samples = all(outcome.step.total is not None or outcome.step.of_one_a_node for outcome in outcomes)
         work_paid = million_of(result.schema.target.samples if in_samples else "steps of one")
     cheapest = ranked.iloc[int(ranked["cost"].where(ranked["cheapest"] > 0.0, np.inf).argmin())]
-    name = _called(cheapest[[*names]].tolist())
+    name = _alternative_name(cheapest[[*names]].tolist())
     sentence = f" The work costs least with {name}: {with_unit(three_digits(cheapest['cost']), unit)} for {work_paid}"
     unchanged_costs = ranked["cost"][ranked[CHANGE] == NOTHING] if CHANGE in ranked else pd.Series(dtype=float)
     if len(unchanged_costs) == 1 and name != UNCHANGED:

@@ -351,7 +351,7 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
     fronts = [solution.front for solution in solved if not solution.front.empty]
     front = pd.concat(fronts, ignore_index=True) if fronts else pd.DataFrame()
     if len(fronts) > 1:
-        front = front.iloc[_along(_front_places(front, target.name))].reset_index(drop=True)
+        front = front.iloc[_thinned_front(_front_places(front, target.name))].reset_index(drop=True)
     price_notes = _price_notes([solution.search for solution in solved])
     per, excluded = _per(search.result, search.job), pd.concat([_excluded(s.search, s.evaluation) for s in solved])
     return Optimum(
@@ -397,7 +397,7 @@ def _with_group(frame: pd.DataFrame, group: Group) -> pd.DataFrame:
     return frame if frame.empty else frame.assign(**group)[[*group, *frame]]
 
 
-def _along(positions: Index) -> Index:
+def _thinned_front(positions: Index) -> Index:
     """Return a Pareto front, thinned evenly along it where it is long."""
     if positions.size <= SHOWN_FRONT:
         return positions
@@ -572,7 +572,7 @@ def _front(search: Search, evaluation: Evaluation, best: Index) -> tuple[pd.Data
         limits = [keeps for name, keeps in search.keeps(frame, positions).items() if name != DEADLINE]
         keeps_all = np.logical_and.reduce(limits)
         positions = positions[keeps_all][_front_places(frame[keeps_all], search.problem.predicted)]
-    along_front = _along(positions)
+    along_front = _thinned_front(positions)
     note = f"the Pareto front has {positions.size:,} configurations; {along_front.size} along it are shown"
     frame = search.answers(along_front).drop(columns="objective")
     if search.goal.deadline is not None:
@@ -609,7 +609,7 @@ def _no_answer(search: Search, evaluation: Evaluation, looked: int, keep_alone: 
         )
         hint = f"smaller values in --over, {lower}or measure runs that fit"
     elif broken == DEADLINE or (not remaining and evaluation.late):
-        text, hint = _late(search, evaluation, looked)
+        text, hint = _no_deadline_kept(search, evaluation, looked)
     elif not remaining and evaluation.feasible:
         quantity = search.problem.predicted
         text = f"none of {evaluation.feasible:,} feasible configurations has a finite {quantity} and objective"
@@ -641,7 +641,7 @@ def _no_answer(search: Search, evaluation: Evaluation, looked: int, keep_alone: 
     return GenperfError(text, hint=hint)
 
 
-def _late(search: Search, evaluation: Evaluation, looked: int) -> tuple[str, str]:
+def _no_deadline_kept(search: Search, evaluation: Evaluation, looked: int) -> tuple[str, str]:
     """Return that nothing keeps a deadline and what to try, where so many of the best were looked at."""
     fastest, deadline = map(duration_text, (evaluation.fastest, search.goal.deadline or 0.0))
     fastest, count = f"the fastest takes {fastest}", evaluation.positions.size

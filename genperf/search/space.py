@@ -231,9 +231,9 @@ def checked_space(
 ) -> Space:
     """Return the configurations of a grid, checked against the factors of the model; others are as `ask` takes them.
 
-    Names that neither the model nor one of the formulas reads are refused. What nobody gave is taken once, of the last
-    configuration, and held. Every value of every axis is checked, and of the parts of a machine each least and largest
-    with each. `group` holds the levels of the model's group.
+    Names that neither the model nor one of the formulas reads are refused. A factor without a value has
+    that of the last configuration everywhere. Every value of every axis is checked, and of parts of a machine each
+    least and largest value with each other. `group` holds the levels of the model's group.
     """
     following = inputs_of(schema.panel, {*axes})
     factors = [f.name for f in schema.factors]
@@ -247,7 +247,7 @@ def checked_space(
     # Parts of one machine, which may say it twice, are checked against each other below.
     for name in sorted(axes.keys() - read_names - {*(machine_axes if one_machine else ())}):
         raise TableError(f"the model has no factor '{name}', and no formula reads it", hint=suggest(name, factors))
-    # What nobody gave: all configurations are of one network, while parts of the machine go on as in the runs.
+    # Factors without a value: all configurations are of one network, and parts of the machine scale as in the runs.
     absent = [f.name for f in schema.factors if f.name not in axes.keys() | following.keys() and f.distinct != 1]
     parts = {factor.name for factor in schema.panel.machine.columns.values()}
     last = _filled(pd.DataFrame({name: values[-1:] for name, values in axes.items()}), schema, refuse=one_machine)
@@ -261,7 +261,7 @@ def checked_space(
     checked = _filled(frame, schema)
     # The first rows are the cycled axes: of each its values, as the model has them.
     axes = {n: np.asarray(checked[n][: len(values)]) if n in checked else values for n, values in axes.items()}
-    # What is left of the machine is fixed where it is the same in all that was checked.
+    # A part of the machine without a value is fixed where all checked configurations agree.
     fixed |= {name: checked[name][:1] for name in absent if name in parts and (checked[name] == checked[name][0]).all()}
     taken = {name: cells.tolist()[0] for name, cells in fixed.items()}
     of_group = {name: text if (number := amount(text)) is None else number for name, text in group.items()}

@@ -390,7 +390,7 @@ class _Ranking(Struct, frozen=True, eq=False):
         return widths_after, 1.0 - widths_after / width_now if width_now > 0.0 else 0.0 * widths_after
 
     def of(self, now: Knowledge | StackKnowledge, contained: Knowledge | StackKnowledge) -> pd.DataFrame:
-        """Return every candidate as if it were the next, the best first."""
+        """Return the candidates by the gain of measuring each next, the best first."""
         widths, promised = self._narrowed(contained, self.contained)
         _, gain = self._narrowed(now, self.start)
         per_cost = gain / self.options["cost"].to_numpy(float)

@@ -157,7 +157,7 @@ class Source(Struct, frozen=True, eq=False, dict=True):
     unit: str = "line"
     #: Rows with too few or too many fields, which are not in `cells`.
     ragged: tuple[Rejection, ...] = ()
-    #: Between the columns of a text; empty of others.
+    #: Between the columns of a text; empty for another source.
     delimiter: str = ""
     #: What was done to read it as a table, in order.
     steps: tuple[Note, ...] = ()
@@ -635,7 +635,7 @@ def _clock_of(name: str, texts: Sequence[str], durations: Mapping[str, float]) -
 
 
 def devices_in(text: str) -> list[int]:
-    """Return the numbers of the devices that a text lists, ascending: `0`, `0,1,2`, `[0, 1]`; none of another text."""
+    """Return the numbers of the devices that a text lists, ascending: `0`, `0,1,2`, `[0, 1]`; [] for another text."""
     devices = [int(n) for n in re.findall(r"\d+", text)] if _LIST.fullmatch(text) else []
     return devices if devices == sorted({*devices}) else []
 

@@ -68,7 +68,7 @@ class Rejection(Struct, frozen=True):
     value: str
     #: What is wrong with it.
     reason: str
-    #: What `line` counts: "line" or "row"; empty of a question, whose values have no rows.
+    #: What `line` counts: "line" or "row"; empty for a question, whose values have no rows.
     unit: str = "line"
     #: How many rows of the file are so.
     rows: int = 1

@@ -125,7 +125,7 @@ def with_drawn_tables(text: str) -> str:
 
 
 def notebook_text(text: str) -> str | None:
-    """Return what a notebook says: its notes, its printed text, its tables as Markdown; None of another text."""
+    """Return what a notebook says: its notes, its printed text, its tables as Markdown; None for another text."""
     if not re.search(r'"nbformat"\s*:', text):
         return None
     try:
@@ -174,7 +174,7 @@ def of_literals(text: str) -> str | None:
 
 
 def _of_tuples(text: str) -> str | None:
-    """Return rows of tuples, a line each, as CSV; None of other lines."""
+    """Return rows of tuples, a line each, as CSV; None for other lines."""
     lines = text.split("\n")
     rows = [_TUPLE.fullmatch(line) for line in lines]
     tuples_alone = all(row or _BRACKET.fullmatch(line) for row, line in zip(rows, lines, strict=True))
@@ -220,7 +220,7 @@ def _of_literal(text: str) -> str | None:
 
 
 def _literal(node: ast.expr) -> Any:
-    """Return the value of a literal of Python; None of another expression."""
+    """Return the value of a literal of Python; None for another expression."""
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):
@@ -265,7 +265,7 @@ _LONGEST_OUTLINE = 8_000
 
 
 def of_outline(text: str) -> str | None:
-    r"""Return keys with blocks below them, or a list of such, as YAML has them, as JSON; None of another text.
+    r"""Return keys with blocks below them, or a list of such, as YAML has them, as JSON; None for another text.
 
     >>> of_outline("runs:\n  - gpus: 8\n    step: 0.2 # s\n  - gpus: 16"), of_outline("gpus: 8\nstep: 0.2")
     ('{"runs": [{"gpus": 8, "step": "0.2 s"}, {"gpus": 16}]}', None)
@@ -285,20 +285,20 @@ def of_outline(text: str) -> str | None:
     with_units = _COMMENTED.sub(lambda m: f"{m[1]} {m[2]}" if is_result(f"x ({m[2]})") else m[1], "\n".join(lines))
     try:
         node = yaml.compose(with_units, yaml.BaseLoader)
-        return json.dumps(_value(node)) if node.id in ("mapping", "sequence") else None
+        return json.dumps(_value_of_node(node)) if node.id in ("mapping", "sequence") else None
     except (yaml.YAMLError, ValueError, TypeError, RecursionError):
         return None
 
 
-def _value(node: Any) -> Any:
+def _value_of_node(node: Any) -> Any:
     """Return what a node of YAML holds, its numbers as numbers; ValueError where it holds runs as a log has them."""
     if node.id == "mapping":
-        pairs = [(key.value, _value(value)) for key, value in node.value]
+        pairs = [(key.value, _value_of_node(value)) for key, value in node.value]
         if len(keys := dict(pairs)) < len(pairs):
             raise ValueError("runs one after the other")
         return keys
     if node.id == "sequence":
-        items = [_value(item) for item in node.value]
+        items = [_value_of_node(item) for item in node.value]
         if any(is_result(key, unit) for item in items if isinstance(item, str) for key, _, unit in facts_of(item)):
             raise ValueError("a list of sentences")
         return items

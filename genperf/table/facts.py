@@ -270,7 +270,7 @@ class Run(Struct):
 
     def add(self, name: str, value: Any, unit: str = "", tested: bool = False) -> None:
         """Add a value to those of its name as that was first spelled, in its first unit, or to those of a test."""
-        key = self.spelled.setdefault(_same(name), name)
+        key = self.spelled.setdefault(_key_meaning(name), name)
         if name != key:
             value = _in_unit(value, *(canonical_time(spelled.partition("/")[0]) or "" for spelled in (name, key)))
         if unit and (first_unit := self.units.setdefault(key, unit)) != unit:
@@ -302,7 +302,7 @@ class Run(Struct):
 
 
 @lru_cache(maxsize=20_000)
-def _same(key: str) -> str:
+def _key_meaning(key: str) -> str:
     """Return what keys of one meaning share: `imgs/sec` is `img/sec`, and `ms/step` is `s/step`; `-N` is not `-n`."""
     if len(key) == 1:
         return key
@@ -313,7 +313,7 @@ def _same(key: str) -> str:
 
 
 def _in_unit(value: Any, unit: str, other: str) -> Any:
-    """Return a time in another unit; as it is where one of the units is none of a time."""
+    """Return a time in another unit; unchanged where one of the units is not of time."""
     if not (isinstance(value, float) and {unit, other} <= TIME_UNITS.keys()):
         return value
     return value * float(np.divide(*TIME_UNITS[unit]) / np.divide(*TIME_UNITS[other]))
@@ -327,12 +327,12 @@ def is_result(key: str, unit: str = "") -> bool:
 
 @lru_cache(maxsize=20_000)
 def _kind_of(unit: str) -> str:
-    """Return the kind of quantity that a unit has, a time or a rate; none of a letter that is rather a multiple."""
+    """Return the kind of quantity that a unit has, a time or a rate; empty for a letter that is rather a multiple."""
     return header_of(f"x ({unit})").kind if not re.fullmatch(r"[A-Z]|d|m|it|step", unit) else ""
 
 
 @lru_cache(maxsize=20_000)
-def _counts(key: str) -> bool:
+def _is_count(key: str) -> bool:
     return meant_by(key) in _COUNTED_IN_RUNS or key.lower().endswith("visible_devices")
 
 
@@ -345,7 +345,7 @@ def _names_a_method(key: str) -> bool:
 def _stands_bare(key: str) -> bool:
     """Tell whether a key may stand beside its number without a sign between them."""
     names_itself = is_result(key) or plain_name(key) in words_of("one_run.mfu")
-    return names_itself or (("_" in key) if _counts(key) else not _words_of(key).isdisjoint(_COUNTERS))
+    return names_itself or (("_" in key) if _is_count(key) else not _words_of(key).isdisjoint(_COUNTERS))
 
 
 def _number(text: str, multiple: str = "") -> float:
@@ -384,7 +384,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
             end = max(match.end(n) for n in ("value", {_PAIR: "rate", _ALONE: "unit"}.get(pattern, "value")))
             if any(start < right and left < end for left, right in taken):
                 continue
-            fact = _fact(pattern, match, "" if of_line is None else of_line[1])
+            fact = _fact_of_match(pattern, match, "" if of_line is None else of_line[1])
             if fact is not None:
                 taken.append((start, max(end, match.end("unit")) if pattern is _PAIR and fact[2] else end))
                 yield fact
@@ -392,7 +392,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
                     yield "nodes", float(match["nodes"]), ""
     yield from ((match["key"], match["value"], "") for match in _NAMED.finditer(line))
     if not taken and (word := _WORD.match(line)) is not None:
-        yield _called(word["key"]), word["value"], ""
+        yield _bare_key(word["key"]), word["value"], ""
 
 
 @lru_cache(maxsize=16)
@@ -426,7 +426,9 @@ def _digits(match: re.Match[str]) -> str:
 
 def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value: str, unit: str, clock: bool) -> bool:
     """Tell whether what a pattern matched is something else: part of another fact, a source file, a time of day."""
-    counts = not {plain_name(key), f"{plain_name(key)}s"}.isdisjoint(_COUNT_WORDS) or (" per " in key and _counts(key))
+    counts = not {plain_name(key), f"{plain_name(key)}s"}.isdisjoint(_COUNT_WORDS) or (
+        " per " in key and _is_count(key)
+    )
     key_as_written = match.groupdict().get("key") or ""
     # `using: 0 TPU cores`, which a run does not use.
     is_unused = pattern is _COUNTED and value == "0" and meant_by(key) in LEVELS
@@ -436,9 +438,9 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
         return True
     if unit and _kind_of(unit) and (counts or ("/" in unit and _COUNTED.search(key_as_written))):
         return True  # `4 GPUs: 385 img/s`, `on 4 GPUs: 385 img/s`: the count is the fact
-    if pattern is _PAIR and not _counts(key):
+    if pattern is _PAIR and not _is_count(key):
         count_behind = _COUNTED.match(match.string, match.start("value"))
-        if count_behind is not None and _counts(count_behind["key"]):
+        if count_behind is not None and _is_count(count_behind["key"]):
             return True  # `Throughput: 1 GPU: 250 img/s`
     if pattern is _PAIR and counts and ("." in value or match.string.startswith("%", match.end("value"))):
         return True  # `4 GPUs: 95 %`
@@ -453,7 +455,7 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
     return pattern is _BARE and (key.lower() in _BEFORE or not (clock or _stands_bare(key)))
 
 
-def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> tuple[str, Any, str] | None:
+def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> tuple[str, Any, str] | None:
     """Return the key, the value and the unit that a match of a pattern holds; None where it is no fact."""
     groups = {name: text or "" for name, text in match.groupdict().items()}
     if pattern is _LISTED:
@@ -465,7 +467,7 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
             return None
         key, unit = unit if unit[0] != "/" else "rate (1/s)", ""
     elif pattern is _OF:
-        key = _called(" ".join(match.string[: match.start()].split()[-2:]))
+        key = _bare_key(" ".join(match.string[: match.start()].split()[-2:]))
     elif groups.get("step"):
         key = f"{groups['step']} time"
     elif pattern is _OF_A_COUNT:
@@ -475,7 +477,7 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
     elif pattern is _FLAG and groups["key"] == "n" and _LAUNCHED.search(match.string):
         key = "np"
     else:
-        key = _called(groups["key"])
+        key = _bare_key(groups["key"])
     if groups.get("rate") and not unit:
         # `requests: 7482 124.7/s`: how many, and how many a second.
         value, unit = groups["rate"], f"{key.split()[-1]}/s"
@@ -512,7 +514,7 @@ def _number_in(value: str, multiple: str, upto: str | None, nodes: str | None) -
 
 
 @lru_cache(maxsize=50_000)
-def _called(key: str) -> str:
+def _bare_key(key: str) -> str:
     """Return a key without what only stands around it, `INFO train.py using batch size (global)` -> `batch size`."""
     bracket = re.search(r" *\(([^()]*)\)$", key)
     if bracket is not None and not is_result(f"x ({bracket[1]})"):
@@ -571,7 +573,7 @@ def _chosen_size(runs: Sequence[Run]) -> str | None:
     """Return the first key of each run, a whole number chosen for each block of results: `size 64`, …; else None."""
     keys = set[str]()
     for run in runs:
-        numbers = {key: run.chosen.get(key, values) for key, values in run.values.items() if not _counts(key)}
+        numbers = {key: run.chosen.get(key, values) for key, values in run.values.items() if not _is_count(key)}
         key, values = next(iter(numbers.items()), ("", []))
         results = [len(v) for k, v in run.values.items() if is_result(k, run.units.get(k, ""))]
         if len(values) < 3 or not _whole(values) or is_result(key) or len({*values}) < len(values):
@@ -615,21 +617,21 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
         tested = not only_tests and _TESTED.search(line) is not None
         tested = tested and _TRAINED.search(line) is _BOTH.search(line) is None
         # What a clause measured belongs to the count in it, wherever that stands.
-        clauses = [sorted(facts_of(clause), key=lambda fact: not _counts(fact[0])) for clause in _clauses(line)]
+        clauses = [sorted(facts_of(clause), key=lambda fact: not _is_count(fact[0])) for clause in _clauses(line)]
         counts: set[str] = set()
         facts = [*chain.from_iterable(clauses)]
         # What is measured below a line of settings alone, `batch: 4, seq_len: 256`, has them.
         of_settings = len(facts) > 1 and all(canonical_of(key) and not is_result(key, unit) for key, _, unit in facts)
         for key, value, unit in facts:
             # `8 GPUs are as slow as 4 GPUs` is about 8.
-            second_count = _counts(key) and _same(key) in counts and len(clauses) == 1
-            if key in numbered or second_count or _says_again(run, key, value):
+            second_count = _is_count(key) and _key_meaning(key) in counts and len(clauses) == 1
+            if key in numbered or second_count or _repeats_count(run, key, value):
                 continue
-            counts |= {_same(key)}
+            counts |= {_key_meaning(key)}
             of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
             names_next = of_settings or _names_a_method(key)
-            names_next |= not by_heading and (_counts(key) or key == size or of_a_row)
-            if names_next and _changes(run, key, value) and run.measured:
+            names_next |= not by_heading and (_is_count(key) or key == size or of_a_row)
+            if names_next and _differs_from_run(run, key, value) and run.measured:
                 runs.append(run := run.following(number))
             run.add(key, value, unit, tested)
             run.heading = run.heading or (heading_text if is_result(key, unit) else "")
@@ -651,20 +653,20 @@ def _with_headings(runs: list[Run]) -> list[Run]:
 
 
 def _titles_of_lists(lines: Sequence[str]) -> dict[int, str]:
-    """Return the titles that stand right above lists of runs, by the number of their line; nothing of a single list."""
+    """Return the titles that stand right above lists of runs, by the number of their line; {} for a single list."""
     titles = {
         number: line.strip(" \t:*#")
         for number, (line, below) in enumerate(itertools.pairwise(lines), 1)
         if line.strip() and _ITEM.match(below) and not _ITEM.match(line) and _has_result(below)
-        if not any(_counts(key) for key, *_ in facts_of(line))
+        if not any(_is_count(key) for key, *_ in facts_of(line))
     }
     return titles if len({*titles.values()}) == len(titles) > 1 else {}
 
 
-def _changes(run: Run, key: str, value: Any) -> bool:
+def _differs_from_run(run: Run, key: str, value: Any) -> bool:
     """Tell whether a fact is another number, list of devices, or name of a method, than the run has under the key."""
-    before = run.values.get(run.spelled.get(_same(key), key), [])
-    tells = isinstance(value, float) or _counts(key) or _names_a_method(key)
+    before = run.values.get(run.spelled.get(_key_meaning(key), key), [])
+    tells = isinstance(value, float) or _is_count(key) or _names_a_method(key)
     return value not in before[-1:] and bool(before) and tells
 
 
@@ -678,7 +680,7 @@ def _without_setup(runs: Sequence[Run]) -> list[Run]:
             merged_runs.insert(0, run)
             continue
         # A part of the program that is alone counts one.
-        several = {k: v for k, v in run.values.items() if _counts(k) and following.values.get(k) == [1.0]}
+        several = {k: v for k, v in run.values.items() if _is_count(k) and following.values.get(k) == [1.0]}
         values, units = {**run.values, **following.values, **several}, {**run.units, **following.units}
         merged_runs[0] = Run(values, units, following.spelled, following.tested, following.failure, run.line)
     return merged_runs
@@ -714,7 +716,7 @@ def _under_heads(above: str, line: str) -> str:
     named = [head if head[0] != "(" else f"{match['key']} {head}" for head in heads]
     pairs = [(name, value) for name, value in zip(named, values, strict=True) if "%" not in name]
     # Of names that mean the same the first counts: in reverse order it is assigned last.
-    facts = {_same(name): f"{name}: {value}" for name, value in reversed(pairs)}
+    facts = {_key_meaning(name): f"{name}: {value}" for name, value in reversed(pairs)}
     return " | ".join(fact for fact in reversed(facts.values()) if is_result(fact.partition(": ")[0]))
 
 
@@ -727,7 +729,7 @@ def _clauses(line: str) -> list[str]:
         clauses = [", ".join(row) for row in zip(*lists, strict=True)]
     elif len(_COUNTED.findall(line)) + len(_FLAG.findall(line)) > 1:
         clauses = _BETWEEN_CLAUSES.split(line)
-    if len(clauses) > 1 and (of_runs := _of_runs(clauses)) is not None:
+    if len(clauses) > 1 and (of_runs := _clauses_of_runs(clauses)) is not None:
         return of_runs
     # A count, its result, the next count: without a sign between.
     starts = sorted(match.start() for pattern in (_COUNTED, _COUNTED_IN_HAN) for match in pattern.finditer(line))
@@ -739,27 +741,27 @@ def _clauses(line: str) -> list[str]:
         if _has_result(pieces[-1]):
             pieces.append("")
         pieces[-1] += line[start:end]
-    return (_of_runs(pieces) if len(pieces) > 1 else None) or [line]
+    return (_clauses_of_runs(pieces) if len(pieces) > 1 else None) or [line]
 
 
-def _of_runs(clauses: Sequence[str]) -> list[str] | None:
+def _clauses_of_runs(clauses: Sequence[str]) -> list[str] | None:
     """Return the clauses that each have a count and a result; None where fewer than two do, or one has no count."""
     of_runs = []
     for clause in dict.fromkeys(clauses):
         facts = list(facts_of(clause))
-        if facts and not any(_counts(key) for key, _, _ in facts):
+        if facts and not any(_is_count(key) for key, _, _ in facts):
             return None
         if any(is_result(key, unit) for key, _, unit in facts):
             of_runs.append(clause)
     return of_runs if len(of_runs) > 1 else None
 
 
-def _says_again(run: Run, key: str, value: Any) -> bool:
+def _repeats_count(run: Run, key: str, value: Any) -> bool:
     """Tell whether a count is one that the run has by another name: `on 4 GPU(s)` after `Number of GPUs: 4`."""
-    if not _counts(key):
+    if not _is_count(key):
         return False
-    name, meaning = run.spelled.get(_same(key), key), meant_by(key)
-    return any(k != name and v[-1] == value and _counts(k) and meant_by(k) == meaning for k, v in run.values.items())
+    name, meaning = run.spelled.get(_key_meaning(key), key), meant_by(key)
+    return any(k != name and v[-1] == value and _is_count(k) and meant_by(k) == meaning for k, v in run.values.items())
 
 
 def failure_of(line: str) -> str:
@@ -800,7 +802,7 @@ def key_of_step(key: str) -> bool:
 
 
 def is_counter(key: str, values: Sequence[Any], unit: str = "") -> bool:
-    """Tell whether a key numbers the lines of a run: its values rise, and are none of a quantity."""
+    """Tell whether a key numbers the lines of a run: its values rise, and measure nothing."""
     numbers = [v for v in values if isinstance(v, float) and np.isfinite(v)]
     if len(numbers) < 2 or _words_of(key).isdisjoint(_COUNTERS):
         return False
@@ -949,7 +951,7 @@ def _run_of_line(behind: re.Pattern[str], line: str, number: int) -> Run | None:
     run = Run({"name": [name]} if word is None else {word["key"]: [word["value"]]}, line=number)
     for key, value, unit in facts_of(" ".join(rest)):
         run.add(key, value, unit)
-    return run if run.measured and any(map(_counts, run.values)) else None
+    return run if run.measured and any(map(_is_count, run.values)) else None
 
 
 def thinned_out(text: str) -> tuple[str, int]:
@@ -982,7 +984,7 @@ def source_of_settings(text: str, name: str) -> Source | None:
 
 
 def source_of_steps(source: Source) -> Source | None:
-    """Return a table that logs one run, step by step, as one row; None of another table.
+    """Return a table that logs one run, step by step, as one row; None for another table.
 
     Two rows show no clock or counter that runs on. The row is no line of the file, so that it has no delimiter.
     """

@@ -403,7 +403,7 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
 
 
 def _not_delimited(text: str, name: str) -> Source | None:
-    """Read a text of no delimiter: titled numbers, one number, a table within, a log, columns; None of another one."""
+    """Read a text of no delimiter: titled numbers, one number, a table within, a log, columns; else None."""
     if (titled := titled_numbers(text)) is not None:
         return read_delimited(titled, name, "\t")
     if (number := parts_of(text.strip())) is not None:

@@ -27,7 +27,7 @@ MAX_DEPTH = 8
 
 
 def read_records(text: str, name: str) -> Source | None:
-    """Read the records of a JSON text, or lines of `name=value`; None of another text."""
+    """Read the records of a JSON text, or lines of `name=value`; None for another text."""
     if JSON.match(text) is None:
         pairs = pairs_of_lines(text)
         return None if pairs is None else record_rows(name, [*pairs.values()], [*pairs], "line", "lines of name=value")
@@ -199,7 +199,7 @@ def _records_of_arrays(
 ) -> list[dict[str, Any]] | None:
     """Return the rows of arrays of one length, or the longest array of records; None where an object has neither."""
     columns = dict(arrays)
-    # Beside an array of counts stand those of several programs.
+    # Beside an array of counts there may be an object of arrays for each program.
     of_objects = {f"{key} {name}": item for key, object_ in objects.items() for name, item in object_.items()}
     if arrays and of_objects and all(isinstance(item, list) for item in of_objects.values()):
         columns |= of_objects
@@ -225,7 +225,7 @@ _COUNT = "count"
 
 
 def _rows_in(rows: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the records of an array: objects, arrays below one of names, arrays of numbers alone; none of others."""
+    """Return the records of an array: objects, arrays below one of names, arrays of numbers alone; else none."""
     if rows and all(isinstance(row, dict) for row in rows):
         return list(rows)
     if len(rows) < 2 or not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):

@@ -742,7 +742,7 @@ def _grid_of(column: str) -> Callable[[str], Taken | None]:
     nodes_by_devices = says_both or meanings in (["nodes", "workers"], ["workers"], ["nodes"])
 
     def read_ways(name: str) -> Taken | None:
-        """Return the numbers of `4/2/8` by the ways of a header `TP/PP/DP`; None of another name."""
+        """Return the numbers of `4/2/8` by the ways of a header `TP/PP/DP`; None for another name."""
         numbers = re.split(r"\s*[/,×x-]\s*", name.strip())
         one_each = len(numbers) == len(ways) > 1 and all(map(str.isdecimal, numbers))
         return (dict(zip(ways, map(float, numbers), strict=True)), "") if one_each else None
@@ -767,7 +767,7 @@ def _assigned_settings(names: Sequence[str]) -> Names | None:
     varied = {word: word for word, count in Counter(word for word, _ in different).items() if count > 2}
 
     def read(name: str) -> Taken | None:
-        """Return the value of the varied setting that begins a name; None of any other name."""
+        """Return the value of the varied setting that begins a name; None for any other name."""
         match = _PAIR.match(name)
         return ({match["word"]: float(match["number"])}, "") if match is not None and match["word"] in varied else None
 

@@ -152,7 +152,7 @@ def _likeliest_source(
 
 
 def _record_of(tables: Sequence[Titled], name: str) -> Source | None:
-    """Return tables of names beside their values, `field | value`, as one row; None of others that hold numbers."""
+    """Return tables of names beside their values, `field | value`, as one row; None for others that hold numbers."""
     facts: dict[str, str] = {}
     for ((_, head), *rows), *_ in tables:
         words = (*words_of("headers.name_of_facts"), *words_of("headers.name_of_quantities"))
@@ -513,7 +513,7 @@ def counts_vary(cells: Mapping[str, Any], named: bool = True) -> bool:
 
 
 def titled_numbers(text: str) -> str | None:
-    r"""Return numbers below titles as rows, each with its title, between tabs; None of another text.
+    r"""Return numbers below titles as rows, each with its title, between tabs; None for another text.
 
     >>> titled_numbers("--- Threads = 1 ---\n\n1345\n--- Threads = 2 ---\n\n695")
     'table\tcolumn1\nThreads = 1\t1345\nThreads = 2\t695'
@@ -553,7 +553,7 @@ def named_numbers(text: str) -> str | None:
 
 
 def keyed_lines(text: str) -> str | None:
-    r"""Return lines of a name with several numbers as columns between tabs, those of a count first; None of others.
+    r"""Return lines of a name with several numbers as columns between tabs, those of a count first; else None.
 
     >>> keyed_lines("Our runs\n\ntime (s):  9.5  5.1  2.9\nGPUs:      1    2    4")
     'GPUs\ttime (s)\n1\t9.5\n2\t5.1\n4\t2.9'
@@ -578,7 +578,7 @@ def _counts_runs(row: Sequence[str]) -> bool:
 
 
 def _upright(rows: Sequence[Sequence[str]]) -> list[list[str]] | None:
-    """Return rows that begin with names of settings and results as columns, counts first; None of any others."""
+    """Return rows that begin with names of settings and results as columns, counts first; None for other rows."""
     head, *below = rows
     width, names = len(head), [row[0] for row in (rows if _is_keyed(head) else below)]
     if width < 3 or not below or any(len(row) != width for row in below) or any(map(parts_of, names)):
@@ -596,7 +596,7 @@ _RULED = late(r"^[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+[ \t]*$", re.MUL
 
 
 def ruled_table(text: str) -> str | None:
-    r"""Return a table in columns with rules below their names, between tabs; None of another text.
+    r"""Return a table in columns with rules below their names, between tabs; None for another text.
 
     >>> ruled_table("  JobID NNodes    Elapsed\n------- ------ ----------\n12           2   01:10:00\n13 \n")
     'JobID\tNNodes\tElapsed\n12\t2\t01:10:00\n13\t\t'
@@ -609,7 +609,7 @@ def ruled_table(text: str) -> str | None:
 
 
 def cut_table(text: str, above: int = 3) -> str | None:
-    r"""Return a table in columns whose cells may be empty, between tabs; None of another text.
+    r"""Return a table in columns whose cells may be empty, between tabs; None for another text.
 
     It is cut where all its lines are blank: pandas prints levels above each other once. So many lines may stand above.
     """

@@ -254,7 +254,7 @@ def time_called(column: str, usual: str) -> str:
 
 
 def in_another_unit(column: str, others: Iterable[str]) -> str | None:
-    """Return the one column that measures what a column does, spelt or in a unit of time otherwise; None of several.
+    """Return the one column that measures what a column does, spelt or in a unit of time otherwise; None for several.
 
     >>> in_another_unit("step_s", ["gpus", "step_ms"]), in_another_unit("images/s", ["images_per_min", "tokens/min"])
     ('step_ms', 'images_per_min')
@@ -375,7 +375,7 @@ def _is_bandwidth(sides: list[list[str]]) -> bool:
 
 
 def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
-    """Return the header of a throughput, by its unit and the words `before` one in brackets, if any; None of others."""
+    """Return the header of a throughput, by its unit and the words `before` one in brackets, if any; else None."""
     if not sides:
         return None
     numerator, *denominators = sides
@@ -548,7 +548,7 @@ def unit_of(text: str) -> tuple[str, float, float]:
 
 
 def canonical_time(text: str) -> str | None:
-    """Return the short name of a unit of time, `ms` of `milliseconds` and `ms/step`; None of another."""
+    """Return the short name of a unit of time, `ms` for `milliseconds` and `ms/step`; None for other units."""
     return _UNITS_OF_TIME.get(_PER_STEP.sub("", text.lower()))
 
 

@@ -100,7 +100,7 @@ def is_batch_of_a_node(column: str) -> bool:
 
 
 def canonical_of_singular(column: str) -> str | None:
-    """Return the field's name for a singular, `workers` for `gpu`; None of others, and of which one it is: `rank`."""
+    """Return the field's name for a singular, `workers` for `gpu`; else None, as for `rank`, a number."""
     singular = plain_name(column)
     plural = f"{singular}es" if singular.endswith("ss") else f"{singular}s"
     return None if singular in words_of("headers.number_of_one") else canonical_of(plural)
@@ -130,7 +130,7 @@ def level_with(text: str, levels: Collection[str]) -> str:
 
 
 def named_in_part(name: str, columns: Collection[str], further: bool = False) -> str | None:
-    """Return the only column that has all words of a name: `step` is that of `step_time`; None of several.
+    """Return the only column that has all words of a name: `step` is that of `step_time`; None where several have them.
 
     If the name may have `further` words, a column whose words are all in it is another.
     """

@@ -323,7 +323,7 @@ def plan_sentence(planned: Planned) -> str:
 
 
 def plan_line(planned: Planned) -> str:
-    """Return in a line that a plan is kept, and by which count at the least cost; empty of one without limits."""
+    """Return in a line that a plan is kept, and by which count at the least cost; empty for a plan without limits."""
     limits = " and ".join(limits_text(planned.plan))
     if not limits or planned.best is None or planned.breaks:
         return ""

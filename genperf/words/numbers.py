@@ -225,7 +225,7 @@ def heading(target: Target) -> str:
 
 
 def further_words(units: Mapping[str, str], row: Any) -> list[str]:
-    """Return a row's further quantities, `memory 31.7 GB (29 to 34)`; nothing of one that is unknown there."""
+    """Return a row's further quantities, `memory 31.7 GB (29 to 34)`; unknown ones are left out."""
     return [f"{name} {with_interval(row, name, unit)}" for name, unit in units.items() if not np.isnan(row[name])]
 
 
