@@ -1,9 +1,11 @@
 """Runs in words, `8xh100 7B 76800tok/s bf16`: what they say, under the headers of a table; machines, `2x8xh100`."""
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from genperf.errors import GenperfError, did_you_mean
@@ -20,69 +22,52 @@ from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, plain_name
 #: What a column of a run means beside the factors, and what of these and the factors is no number.
 RUN_WORDS = section("one_run")
 NAMES = ("device", "network", "precision", "recomputation", "adapters", "collective")
+_FILE: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("rewriting.toml").read_text("utf-8"))
+
+
+def _pattern(text: str) -> str:
+    """Return a pattern of `rewriting.toml` with the words, sections and parts that it names in their places."""
+
+    def named(name: re.Match[str]) -> str:
+        table, _, meaning = name[1].partition(".")
+        places = [f"{table}.{each}" for each in section(table)] if meaning == "*" else [name[1]]
+        return any_of(*places) if meaning else _pattern(_FILE["parts"][table])
+
+    return re.sub(r"(?<!\?P)<(\w+(?:\.(?:\w+|\*))?)>", named, text)
+
+
 #: `8xh100`, `2x8xA100`, `2 nodes of 8 x a100`, `8 NVIDIA H100 PCIe`, `1 x RTX 4090`, `16 TPU v4`; `h100x8`, `h100:8`.
-_MEMORY, _DEVICE = r"\d+ ?gi?b", any_of("headers.device")
-_NAME = rf"(?:{any_of('headers.maker')} )*(?:[a-z]|[2-5]0[6-9]0|9\d\d[a-z]|(?<=[a-z]{{3}} )\d)[\w+-]*"
-_VARIANT = rf"(?: (?:sxm\d?|pcie|nvl|ada|hbm\d\w?|{_MEMORY})(?!\w))*"
 _MACHINE = re.compile(
-    rf"(?i)({_NAME}?{_VARIANT})( ?[x×*:] ?)([1-9]\d*)(?!\S)"
-    rf"|(?:([1-9]\d*)(?: ?[x×*] ?| (?:{any_of('headers.node')}|server)s? (?:of |with |[x×*] ?)?))??"
-    r"([1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)"
-    rf"( ?[x×*] ?(?:{_MEMORY} )?| ?(?:{_DEVICE}s? )??(?:{_MEMORY} )?"
-    rf"(?=(?:{any_of('headers.maker')} )*(?:[a-wyz]\S*\d|(?<=[a-z]{{3}} )\d)))({_NAME}{_VARIANT})(?=:?(?:\s|$))"
+    _pattern(
+        r"(?i)(<name>?<variant>)( ?[x×*:] ?)([1-9]\d*)(?!\S)"
+        r"|(?:([1-9]\d*)(?: ?[x×*] ?| (?:<headers.node>|server)s? (?:of |with |[x×*] ?)?))??"
+        r"([1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)"
+        r"( ?[x×*] ?(?:<memory> )?| ?(?:<device>s? )??(?:<memory> )?"
+        r"(?=(?:<headers.maker> )*(?:[a-wyz]\S*\d|(?<=[a-z]{3} )\d)))(<name><variant>)(?=:?(?:\s|$))"
+    )
 )
 #: A slice of TPUs, `v5p-128` or `TPU v6e-256`: its number is of cores, two a chip, or of chips where these have one.
 _SLICE = re.compile(r"(?i)(?:tpu[ -]?)?(v[34]|v5p|v[56]e|v5lite(?:pod)?)-(\d+)s?(?=:?(?:\s|$))")
 #: What devices are called behind their name, `8 H100 GPUs`.
-_NOUN = re.compile(rf"(?i) (?:{any_of('headers.device')}s?|{any_of('headers.node')}(s?))(?![\w=:-]| \d+(?!\S))")
+_NOUN = re.compile(_pattern(r"(?i) (?:<device>s?|<headers.node>(s?))(?![\w=:-]| \d+(?!\S))"))
 #: Nodes × devices of each, `16x8`, as the value of a count.
 GRID = re.compile(r"([1-9]\d*) ?[x×*] ?(\d+)")
 #: A number before what it counts, or behind its name, without a blank between them: `64gpus`, `tp8`.
 GLUED = re.compile(r"(\d[\d,.]*(?:[kKM](?![A-Z]))?)[_-]?([^\W\d_].*)|([^\W\d]+?)_?(\d[\d,.]*[kKMBTb]?)")
-_NODES, _DEVICES = rf"(?:{any_of('headers.node')}|server)s?(?!\w)", rf"{_DEVICE}s?(?!\w)"
-_EACH_NODE = rf"(?:each(?: {_NODES})?|(?:per|a) {_NODES})(?!\S)"
-#: What the words of a question are read as if they were written otherwise, in order: marks and ends are `|`, a name
-#: and its value have `=` between them, or `:` that may be the end of a phrase, and nodes of devices are a machine.
-_MARKS = [
-    (re.compile(f"(?i){otherwise}"), instead)
-    for otherwise, instead in (
-        (r"(?<!\S)[$€£] ?(\d\S*?)(?=[.,;?!]*(?:\s|$))", r"--budget=\1"),
-        (r"(?<!\S)(--\w+=\S+?)[.,;?!]*(?!\S)", r" | \1 | "),
-        (r"(?<=\w)['’]s(?!\w)", "s"),
-        (r"(?<=[^\W\d]) ?: ?(?=\S)", " : "),
-        (r"(?<!--price)(?<!--budget)(?<!--deadline) ?=+ ?", " = "),
-        (r"(?<!\d),|,(?!\d)|[.;]+(?=\s|$)|(?<=\d):(?=\s|$)|[?!]|(?<!\S)[-–—+&/]+(?!\S)", " | "),
-        (r"[¿¡\"'`’()@]", " "),
-        (r"\s+", " "),
-        (rf"(\d+)(?: ?{_DEVICES})? (?:on|in) each of (?:the )?(\d+) ?{_NODES}", r"\2x\1"),
-        (rf"({_NODES} .*?\d )({_DEVICES}) each(?!\S)", r"\1\2 per node"),
-        (rf"(\d+) ?{_NODES} ?(?:of|[x×*]) ?(\d+)(?: ?{_DEVICES})?(?: {_EACH_NODE})?(?!\S)", r"\1x\2"),
-        (rf"(\d+) ?{_NODES} with (\d+)(?: ?{_DEVICES})? {_EACH_NODE}", r"\1x\2"),
-        (rf"(\d+) ?{_NODES} with (\d|1[0-6]) ?{_DEVICES}(?!\S)", r"\1x\2"),
-        (r"(?<=\d) of (?:them|these|those)(?!\w)", ""),
-        (rf"(?<!\S)(?=\S*\d)({_NAME}) (\d+) ?[x×](?!\S)", r"\2x\1"),
-        (r"(?<!\S)(\d+) ?[x×*] ?(\d+)(?!\S)", r"\1x\2"),
-    )
-]
 _PRINTED = re.compile(any_of("statement.printed"))
-_N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
-#: The bandwidth of a test, and what it is called in words and headers, with its unit.
-_BANDWIDTH = rf"{_N} ?(?-i:[kMGT]?(?:bit|[bB]))(?:/s|ps)"
-_OF_A_TEST = any_of("statement.bandwidth")
-_OF_BUS = re.compile(rf"(?i){_OF_A_TEST}(?:\W|_)*(?-i:([kMGT]?(?:bit|[bB])(?:/s|ps)))?")
-_COLLECTIVES = re.compile(f"(?i){any_of(*map('collectives.{}'.format, section('collectives')))}")
-_EACH = r"(?:(?: ?/ ?| per )[a-z]+)*"
+#: What the bandwidth of a test is called in headers, with its unit.
+_OF_BUS = re.compile(_pattern(r"(?i)<test>(?:\W|_)*(?-i:([kMGT]?(?:bit|[bB])(?:/s|ps)))?"))
+_COLLECTIVES = re.compile(_pattern("(?i)<collectives.*>"))
 #: `tok/s/H100`, `TFLOP/s per A100 GPU`.
-_EACH_DEVICE = re.compile(rf"(?i)(?: ?/ ?| per )([a-z][\w-]*)(?: {_DEVICE})?")
-_UNIT = rf"[a-z][\w.-]*{_EACH}"
+_EACH_DEVICE = re.compile(_pattern(r"(?i)(?: ?/ ?| per )([a-z][\w-]*)(?: <device>)?"))
 #: What stands in the place of words that were read, and of those that say nothing of a run.
 _READ, _PASSED = " | ", " ~ "
 #: Under which name a row has the numbers that nothing reads.
 UNREAD = "not read"
 #: A share of which nothing more is said.
-_ALONE = re.compile(rf"(?<!\S)({_N} ?%)(?= [|~]|\s*$)")
+_ALONE = re.compile(_pattern(r"(?<!\S)(<number> ?%)(?= [|~]|\s*$)"))
 #: A number that may be a rate: 76800, 76.8k, 76800/s, the 76 of 76 800; the 3.1 of a network's name is none, nor 124M.
-_BARE = re.compile(rf"\d[\d,]+(\.\d+)?k?|{_N}(k|[kM]?/s)")
+_BARE = re.compile(_pattern(r"\d[\d,]+(\.\d+)?k?|<number>(k|[kM]?/s)"))
 
 
 def machine_in(text: str) -> tuple[dict[str, Any], str]:
@@ -119,83 +104,36 @@ def words_of_question(text: str) -> list[str]:
     >>> " ".join(words_of_question("fsdp on 64 gpu's, batch: 32?")), words_of_question("8 nodes of 8 at $2 per hour")
     ('fsdp on 64 gpus | batch : 32 |', ['8x8', 'at', '|', '--price=$2/h', '|'])
     """
-    for otherwise, instead in (*_amounts(), *_MARKS):
-        text = otherwise.sub(instead, text)
-    return text.split()
+    return _rewritten(text, "question").split()
+
+
+def _rewritten(text: str, of: str) -> str:
+    """Return the text of a `question` or a `run` with amounts and what else is spelled in several ways in one form."""
+    for pattern, replacement in (*_rules("amounts"), *_rules(of)):
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def _listed(table: str, name: str) -> list[list[str]]:
+    """Return a list of `rewriting.toml`, in which what holds for each meaning of a section is a rule for each."""
+    rules = list[list[str]]()
+    for rule in _FILE[table][name]:
+        each = re.search(r"<(\w+)\.each>", rule[0])
+        meanings = section(each[1]) if each else [""]
+        rules += [
+            [text.replace(".each>", f".{m}>").replace("<each>", m) if m else text for text in rule] for m in meanings
+        ]
+    return rules
 
 
 @cache
-def _amounts() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
-    """Return how amounts in words, `2 trillion`, `ten days`, `2 weeks`, and money, `$2 an hour`, are read, in order."""
-    counts, duration = any_of("headers.device", "headers.node"), any_of("time.min", "time.h", "time.d")
-    node, hour = any_of("headers.node"), r"(?:h|hr|hours?)(?![\w/])(?: each)?"
-    # Of what the runs have most of: `twice as many gpus`, `double the nodes`, `4x more gpus`.
-    behind = rf"(?: as many| more| of the| the)(?: number of)? (?={counts}s?(?!\w))"
-    money = rf"(?<!\S)([$€£] ?{_N}k?|{_N}k? ?[$€£])"
-    spelled: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
-        (r"(?<=\d) ?trillion", "T"),
-        (r"(?<=\d) ?billion", "B"),
-        (r"(?<=\d) ?million", "M"),
-        *(
-            (rf"(?<!\S){any_of(f'numbers.{digits}')} (?=(?:{counts}s?|times|weeks?|{duration})(?!\w))", f"{digits} ")
-            for digits in section("numbers")
-        ),
-        (r"(?<!\S)(?:instead of|rather than|in place of|compared (?:to|with))(?!\S)", "vs"),
-        (rf"(?<=\d)(?:[/–-]|\.\.)(?=\d[\d/–-]* ?{counts}s?(?!\w))", " or "),
-        *(
-            (rf"(?<!\S){any_of(f'times_the_largest.{times}')}{behind}", f"×{times} ")
-            for times in section("times_the_largest")
-        ),
-        (rf"(?<!\S)({_N}) ?(?:[x×]|times|-?fold){behind}", r"×\1 "),
-        (rf"(?<!\S)(?:(\d+) (?:more|additional|extra|further)|another (\d+)) (?={counts}s?(?!\w))", r"+\1\2 "),
-        (r"(?<!\S)(\d+) ?weeks?(?!\w)", lambda weeks: f"{7 * int(weeks[1])} days"),
-        (r"(?<=\d) ?(?:dollars?|usd|\$)(?!\w)", "$"),
-        (r"(?<=\d) ?(?:euros?|eur|€)(?!\w)", "€"),
-        (rf"{money} ?(?:/|per|an?) ?{node}[ /-]{hour}", r"--price=\1/node/h"),
-        (rf"{money} ?(?:/|per|an?) ?{_DEVICE}(?:[ /-]| per ){hour}", r"--price=\1/gpu/h"),
-        (rf"{money} ?(?:/|per|an?) ?(?:[a-z][\w-]*?(?: [\w-]+?)?[ /-])?{hour}", r"--price=\1/h"),
-        (rf"(?<!\S)deadline(?: of| is|:)? ({_N}) ?d(?:ays?)?(?!\w)", r"--deadline=\1d"),
-        (rf"(?<!\S)budget(?: of| is|:)? [$€£]? ?({_N}k?)(?!\w)[$€£]?", r"--budget=\1"),
-    ]
-    return [(re.compile(f"(?i){otherwise}"), instead) for otherwise, instead in spelled]
+def _rules(name: str) -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
+    """Return patterns with what stands in the place of their matches, in order."""
+    computed = {"days_of_weeks()": lambda weeks: f"{7 * int(weeks[1])} days", "node_of_instance()": _node_of_instance}
+    return [(re.compile(f"(?i){_pattern(text)}"), computed.get(new, new)) for text, new in _listed("rules", name)]
 
 
-@cache
-def _spellings() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
-    """Return what is read as if it were written otherwise, in order.
-
-    The end of a sentence is `|`, `~2 trillion` 2T, `{'loss': 2.1}` has no quotes, and brackets are blanks but around a
-    unit or a share. Of `iteration: 10 / 100` the first number counts, of `X = 140` the number, of `45-50%` both. A DGX
-    is its devices, as is an instance of a cloud; hours of a device are no machine of so many. Options begin with `--`.
-    """
-    node, instance = any_of("headers.node"), any_of(*map("instances.{}".format, section("instances")))
-    spelled: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
-        (r"(?<=[\w%)])[.;?!]+(?=\s|$)|(?<=[\d%]):(?=\s|$)|(?<!\S)[.;?!+&–—-]+(?!\S)", " |"),
-        (r"[~≈]", " "),
-        (r"[{}'\"\[\]]|\*\*", ""),
-        (r"\((?!\d[\d.]*%\)|[a-z/]+\))([^()]*)\)", r" \1 "),
-        (r"(?<=[\u3000-\u9fff\uff00-\uffef])(?=[a-z\d])|(?<=[a-z\d])(?=[\u3000-\u9fff\uff00-\uffef])", " "),
-        (r"(?<!\S)(\d+) ?/ ?\d+(?!\S)", r"\1"),
-        (r"(?<!\S)[a-z] ?= ?(?=\d)", ""),
-        (r"(?<!\S)(\d+) ?[x×]? ?[dh]gx[ -](?=[abhv]\d)", r"\1x8x"),
-        (r"(?<!\S)[dh]gx[ -](?=[abhv]\d)", "1x8x"),
-        (rf"({_N})%? ?[-–—] ?({_N} ?%)", r"\1% \2"),
-        (r"(?<=\d[bmt])[ -]param(?:eter)?s?(?!\w)", " params"),
-        (rf"({_N}[bm]) (?:active|activated)(?: params)?(?!\S)|(?<!\S)activated ({_N}[bm])(?!\S)", r"active=\1\2"),
-        (r"(?<=\d[bmt])[ -](?=a\d+(?:\.\d+)?b(?!\w))", "-"),
-        (rf"({_N} ?[km]?) (?:([a-z]+\d[\w-]*?)(?:[ -]{_DEVICE})?|{_DEVICE})[ -]hours?", r"gpu-hours=\1 \2"),
-        # `4 x p4d.24xlarge`, `p4d.24xlarge x 4`, `2 nodes p4d`.
-        (
-            rf"(?<!\S)(?:(\d+)(?: ?[x×*] ?| )(?:(?:of|with|{node}s?|{any_of('headers.maker')}|[x×*]) )*)??"
-            rf"(?:ml\.|standard_)?({instance})(?: ?[x×*] ?(\d+)(?!\S))?(?: {node}s?)?(?![^\s:|])",
-            _node_of_devices,
-        ),
-        (r"\s+", " "),
-    ]
-    return [*_amounts(), *((re.compile(f"(?i){otherwise}"), instead) for otherwise, instead in spelled)]
-
-
-def _node_of_devices(instance: re.Match[str]) -> str:
+def _node_of_instance(instance: re.Match[str]) -> str:
     """Return an instance of a cloud as a machine: `4x8xa100`, or `8xa100`."""
     count, name = instance[1] or instance[3], instance[2].lower()
     node = next(node for node, words in section("instances").items() if re.fullmatch("|".join(words), name))
@@ -204,44 +142,9 @@ def _node_of_devices(instance: re.Match[str]) -> str:
 
 @cache
 def _phrases() -> list[tuple[re.Pattern[str], str, str]]:
-    """Return what words say of a run, each with its column and its cell, in the order in which they are looked for.
-
-    `1700ms` are no million seconds, `2Mtok` two million tokens; of `global batch size of 64` the most words that have a
-    meaning.
-    """
-    mfu, share = any_of("one_run.mfu"), any_of("one_run.mfu", "statement.share")
-    precision = any_of(*map("precisions.{}".format, section("precisions")))
-    prose, printed = any_of("statement.prose", "headers.joining"), any_of("statement.printed")
-    phrases = (
-        (rf"batch(?:[ _]size)?(?: of|:)? (\d+)(?: ?/ ?| per ){_DEVICE}", "batch_per_gpu", r"\1"),
-        (rf"{mfu}(?: of|:)? ({_N} ?%)", "mfu", r"\1"),
-        (rf"({_N} ?%)(?: (?!\|)\S+){{0,2}}? {share}", "mfu", r"\1"),
-        (rf"({_N} ?%|0?\.\d+) ?{mfu}", "mfu", r"\1"),
-        (rf"{share}(?P<kept> [^%]*?)({_N} ?%)", "mfu", r"\2"),
-        (rf"({_N}) ?t(?:era)?flops?{_EACH}", "tflops", r"\1"),
-        (rf"({_N}) ?p(?:eta)?flops?{_EACH}", "tflops", r"\1e3"),
-        (rf"{_OF_A_TEST}[ =:]*({_BANDWIDTH})|({_BANDWIDTH}) ?{_OF_A_TEST}", r"\1\4bw", r"\2\3"),
-        (rf"({_BANDWIDTH})", "busbw", r"\1"),
-        (rf"batch(?:[ _]size)?(?: of|:)? ({_N} ?[kmbt]?) tokens", "tokens_per_step", r"\1"),
-        (rf"({_N} ?(?-i:[MBT]))[ -]tokens?(?! ?/| per)", "tokens", r"\1"),
-        (rf"({_N} ?T) (?:[a-z-]+ ){{1,3}}?tokens", "tokens", r"\1"),
-        (rf"[x×*] ?({_N}k?) tokens", "seq", r"\1"),
-        (rf"(?:sequence|context) length(?: of|:)? ({_N}k?)(?: tokens)?", "seq", r"\1"),
-        *((f"{words}:?", "collective", name) for name, (words,) in section("collectives").items()),
-        (rf"(?:without|no) (?:\w+ )?{any_of('one_run.recomputation')}", "recomputation", "no"),
-        *((any_of(f"one_run.{name}"), name, r"\g<0>") for name in ("adapters", "recomputation")),
-        # A `single` node is no precision.
-        (rf"\(?(?!(?:single|half|hybrid) (?!precision))({precision})(?:[^a-z0-9_\s]\S*)?", "precision", r"\1"),
-        (rf"({_N}(?:(?-i:[kKMB])|[mb](?![a-z]))?) ?({_UNIT})", r"\2", r"\1"),
-        (r"(--\w+|[a-z_][\w./-]*)=(\S*)", r"\1", r"\2"),
-        *(
-            (rf"((?:[a-z_]\w* ){{{n}}}[a-z_][\w/]*(?: ?\([a-z/]+\))?)(?:(?::| of)? |:)({_N}[kMBT]?)", r"\1", r"\2")
-            for n in (3, 2, 1, 0)
-        ),
-        # What else a log prints by its name is no rate.
-        (rf"{prose}:?|(?<!% ){printed} {_N}%?|\d+ ?gi?b{_EACH}|[a-z][\w./()]*: ?{_N}\S*|:", "", ""),
-    )
-    return [(re.compile(rf"(?i)(?<!\S)(?:{words})(?!\S)"), column, cell) for words, column, cell in phrases]
+    """Return what words say of a run, each with its column and its cell, in the order in which they are looked for."""
+    phrases = _listed("phrases", "run")
+    return [(re.compile(rf"(?i)(?<!\S)(?:{_pattern(words)})(?!\S)"), column, cell) for words, column, cell in phrases]
 
 
 def row_of_words(words: Sequence[str]) -> dict[str, Any]:
@@ -251,9 +154,7 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     rate whose unit may be two, a count without its number, a rate without a device, a collective of one device, and
     nodes times so few devices that these may be those of all nodes.
     """
-    text = " ".join(re.sub(r",(?!\S)", " ", " ".join(words)).split())
-    for otherwise, instead in _spellings():
-        text = otherwise.sub(instead, text)
+    text = _rewritten(" ".join(re.sub(r",(?!\S)", " ", " ".join(words)).split()), "run")
     row, rest = _machine_of(text)
     # Nodes that a later word names, `8xh100 … nodes=2`, leave open whether the devices are those of one node.
     device, is_open = row.get("device", ""), "nodes" not in row
