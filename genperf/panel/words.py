@@ -1,7 +1,6 @@
 """Runs in words, `8xh100 7B 76800tok/s bf16`: what they say, under the headers of a table; machines, `2x8xh100`."""
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from itertools import product
@@ -15,30 +14,17 @@ from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
 from genperf.peaks import device_in
 from genperf.table.cells import Source, source_of
-from genperf.vocabulary import any_of, section, words_of
+from genperf.vocabulary import Patterns, any_of, section, words_of
 from genperf.vocabulary.headers import canonical_time, header_of, relative_unit
 from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, plain_name
 
 #: What a column of a run means beside the factors, and what of these and the factors is no number.
 RUN_WORDS = section("one_run")
 NAMES = ("device", "network", "precision", "recomputation", "adapters", "collective")
-_FILE: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("rewriting.toml").read_text("utf-8"))
-
-
-def _pattern(text: str) -> str:
-    """Return a pattern of `rewriting.toml` with the words, sections and parts that it names in their places."""
-
-    def named(name: re.Match[str]) -> str:
-        table, _, meaning = name[1].partition(".")
-        places = [f"{table}.{each}" for each in section(table)] if meaning == "*" else [name[1]]
-        return any_of(*places) if meaning else _pattern(_FILE["parts"][table])
-
-    return re.sub(r"(?<!\?P)<(\w+(?:\.(?:\w+|\*))?)>", named, text)
-
-
+_FORMS = Patterns(Path(__file__).with_name("rewriting.toml"))
 #: `8xh100`, `2x8xA100`, `2 nodes of 8 x a100`, `8 NVIDIA H100 PCIe`, `1 x RTX 4090`, `16 TPU v4`; `h100x8`, `h100:8`.
 _MACHINE = re.compile(
-    _pattern(
+    _FORMS.written(
         r"(?i)(<name>?<variant>)( ?[x×*:] ?)([1-9]\d*)(?!\S)"
         r"|(?:([1-9]\d*)(?: ?[x×*] ?| (?:<headers.node>|server)s? (?:of |with |[x×*] ?)?))??"
         r"([1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)"
@@ -49,25 +35,25 @@ _MACHINE = re.compile(
 #: A slice of TPUs, `v5p-128` or `TPU v6e-256`: its number is of cores, two a chip, or of chips where these have one.
 _SLICE = re.compile(r"(?i)(?:tpu[ -]?)?(v[34]|v5p|v[56]e|v5lite(?:pod)?)-(\d+)s?(?=:?(?:\s|$))")
 #: What devices are called behind their name, `8 H100 GPUs`.
-_NOUN = re.compile(_pattern(r"(?i) (?:<device>s?|<headers.node>(s?))(?![\w=:-]| \d+(?!\S))"))
+_NOUN = re.compile(_FORMS.written(r"(?i) (?:<device>s?|<headers.node>(s?))(?![\w=:-]| \d+(?!\S))"))
 #: Nodes × devices of each, `16x8`, as the value of a count.
 GRID = re.compile(r"([1-9]\d*) ?[x×*] ?(\d+)")
 #: A number before what it counts, or behind its name, without a blank between them: `64gpus`, `tp8`.
 GLUED = re.compile(r"(\d[\d,.]*(?:[kKM](?![A-Z]))?)[_-]?([^\W\d_].*)|([^\W\d]+?)_?(\d[\d,.]*[kKMBTb]?)")
 _PRINTED = re.compile(any_of("statement.printed"))
 #: What the bandwidth of a test is called in headers, with its unit.
-_OF_BUS = re.compile(_pattern(r"(?i)<test>(?:\W|_)*(?-i:([kMGT]?(?:bit|[bB])(?:/s|ps)))?"))
-_COLLECTIVES = re.compile(_pattern("(?i)<collectives.*>"))
+_OF_BUS = re.compile(_FORMS.written(r"(?i)<test>(?:\W|_)*(?-i:([kMGT]?(?:bit|[bB])(?:/s|ps)))?"))
+_COLLECTIVES = re.compile(_FORMS.written("(?i)<collectives.*>"))
 #: `tok/s/H100`, `TFLOP/s per A100 GPU`.
-_EACH_DEVICE = re.compile(_pattern(r"(?i)(?: ?/ ?| per )([a-z][\w-]*)(?: <device>)?"))
+_EACH_DEVICE = re.compile(_FORMS.written(r"(?i)(?: ?/ ?| per )([a-z][\w-]*)(?: <device>)?"))
 #: What stands in the place of words that were read, and of those that say nothing of a run.
 _READ, _PASSED = " | ", " ~ "
 #: Under which name a row has the numbers that nothing reads.
 UNREAD = "not read"
 #: A share of which nothing more is said.
-_ALONE = re.compile(_pattern(r"(?<!\S)(<number> ?%)(?= [|~]|\s*$)"))
+_ALONE = re.compile(_FORMS.written(r"(?<!\S)(<number> ?%)(?= [|~]|\s*$)"))
 #: A number that may be a rate: 76800, 76.8k, 76800/s, the 76 of 76 800; the 3.1 of a network's name is none, nor 124M.
-_BARE = re.compile(_pattern(r"\d[\d,]+(\.\d+)?k?|<number>(k|[kM]?/s)"))
+_BARE = re.compile(_FORMS.written(r"\d[\d,]+(\.\d+)?k?|<number>(k|[kM]?/s)"))
 
 
 def machine_in(text: str) -> tuple[dict[str, Any], str]:
@@ -117,7 +103,7 @@ def _rewritten(text: str, of: str) -> str:
 def _listed(table: str, name: str) -> list[list[str]]:
     """Return a list of `rewriting.toml`, in which what holds for each meaning of a section is a rule for each."""
     rules = list[list[str]]()
-    for rule in _FILE[table][name]:
+    for rule in _FORMS.table(table)[name]:
         each = re.search(r"<(\w+)\.each>", rule[0])
         meanings = section(each[1]) if each else [""]
         rules += [
@@ -130,7 +116,7 @@ def _listed(table: str, name: str) -> list[list[str]]:
 def _rules(name: str) -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
     """Return patterns with what stands in the place of their matches, in order."""
     computed = {"days_of_weeks()": lambda weeks: f"{7 * int(weeks[1])} days", "node_of_instance()": _node_of_instance}
-    return [(re.compile(f"(?i){_pattern(text)}"), computed.get(new, new)) for text, new in _listed("rules", name)]
+    return [(re.compile(f"(?i){_FORMS.written(text)}"), computed.get(new, new)) for text, new in _listed("rules", name)]
 
 
 def _node_of_instance(instance: re.Match[str]) -> str:
@@ -144,7 +130,9 @@ def _node_of_instance(instance: re.Match[str]) -> str:
 def _phrases() -> list[tuple[re.Pattern[str], str, str]]:
     """Return what words say of a run, each with its column and its cell, in the order in which they are looked for."""
     phrases = _listed("phrases", "run")
-    return [(re.compile(rf"(?i)(?<!\S)(?:{_pattern(words)})(?!\S)"), column, cell) for words, column, cell in phrases]
+    return [
+        (re.compile(rf"(?i)(?<!\S)(?:{_FORMS.written(words)})(?!\S)"), column, cell) for words, column, cell in phrases
+    ]
 
 
 def row_of_words(words: Sequence[str]) -> dict[str, Any]:

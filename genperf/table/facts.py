@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from msgspec.structs import replace
 from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, lists_devices, parts_of, source_of, step
 from genperf.table.clean import DURATION, is_number, number_in, seconds_of
-from genperf.vocabulary import any_of, late, section, words_of
+from genperf.vocabulary import Patterns, section, words_of
 from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, bandwidth_of, bare, canonical_time, header_of
 from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, is_relative, meant_by, plain_name
 
@@ -65,31 +66,6 @@ CALENDAR = (1e9, 4.1e9)
 #: The share of the first values of a run that warm up.
 WARM_UP = 0.1
 
-_KEY = (
-    r"[^\W\d_][\w\-/.%#]*(?: ?\([\w/ %]{1,12}\)| ?\[[^\W\d_][\w/%]{0,8}\])?"
-    r"(?: [\w#][\w\-/.%#]*(?: ?\([\w/ %:]{1,20}\))?){0,6}"
-)
-_DIGITS = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d+(?:[eE][-+]?\d+)?"
-_CLOCK = rf"\d+:[0-5]\d:(?:[0-5]\d(?:\.\d+)?|\d\.\d+)|\d+:[0-5]\d\.\d+|{DURATION}"
-_UNIT = r"[^\W\d_%µμ][\wµμ]*(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)*|[µμ]s"
-#: `4.2k`, `1.5M`.
-_MULTIPLE = r"(?P<multiple>[kKMBG](?![\w/]))?"
-_END = r"(?![\w:]|\.\d|-\d|/\d)"
-#: `key: 0.25 s`, `key=8`, `key ..... 16 2.7/s`, `key: 16 (2.7 per sec.)`, also in quotes, as a dictionary prints it.
-_PAIR = late(
-    rf"""(?<![\w.\-/])(?P<quote>["']?)(?P<key>{_KEY})(?P=quote)(?!(?<= \d):\d\d:)\s*(?:[:=]|\.{{3,}})"""
-    rf"\s*(?P<cite>[\"']?)(?P<value>{_CLOCK}|{_DIGITS}|nan|inf){_MULTIPLE}\s?(?:(?P<unit>{_UNIT})(?!\s?=|-\w|:|\w))?(?P=cite)(?!\w|:\S|\.\d|-\d|/\d)"
-    rf"(?: *\(?(?P<rate>{_DIGITS})(?:/| per )s(?:ec(?:ond)?)?(?!\w))?"
-)
-#: `--nodes 4`, `-np 2`.
-_FLAG = late(rf"(?<![^\s(`'\"])--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}){_END}")
-#: `350.2 images/sec`, `1.44 ms per sample`, `0.3-0.4 steps/s`: only the unit says what it is.
-_ALONE = late(
-    rf"(?<![A-Za-z0-9_.:=\-/^])(?P<value>{_DIGITS})(?: ?[-–~] ?(?P<upto>\d+(?:\.\d+)?))?{_MULTIPLE}\s?"
-    rf"(?P<unit>[^\W\d_]+(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)+|/s(?:ec)?(?!/)){_END}"
-)
-#: `--network resnet50`, `--dtype bf16`.
-_NAMED = late(rf"(?<!\S)--(?P<key>{any_of('one_run.network', 'transformer.precision')})[ =](?P<value>[^\W\d_][\w\-.]*)")
 _COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node")
 _COUNT_WORDS = frozenset(
     word
@@ -98,156 +74,27 @@ _COUNT_WORDS = frozenset(
     if len(word) > 2
 )
 _NOUNS = "|".join(sorted({w.removesuffix("s") for w in _COUNT_WORDS}, key=len, reverse=True))
-#: `16 procs`, `on 8 GPUs`, `3 graphics cards`, `8 GPUs per node`, `2x8 GPUs` on two nodes.
-_COUNTED = late(
-    rf"(?<![\w.:=\-/])(?<!\d,)(?:(?P<nodes>\d+) ?[x×] ?)?(?P<value>\d{{1,3}}(?:,\d{{3}})+|\d+)\s{{1,2}}"
-    rf"(?:graphics )?"
-    rf"(?P<key>[^\W\d_]{{3,}}(?: per {any_of('headers.node')})?)(?:\(s\))?(?!\w)(?!(?<!s) \d)(?! ?per[ -])"
-)
-#: `tensor([0.72], device='cuda:0')`
-_TENSOR = late(rf"tensor\(\[*(?P<value>{_DIGITS})\]*(?:, [^()]*(?:\(\))?)?\)")
-#: `2 nodes with 4 GPUs each` and `2 nodes of 4 GPUs` are 8 GPUs.
-_OF_EACH = late(
-    rf"(?<![\w.])(?P<nodes>\d+) (?P<node>{any_of('headers.node')}s?)\W+(?:with |(?P<of>of ))?"
-    rf"(?P<value>\d+) (?P<key>(?:{_NOUNS})s?)(?(of)| each)(?!\w)",
-    re.IGNORECASE,
-)
-#: `220 img/s on each node = 440 img/s`: behind the sign is what it comes to.
-_COMES_TO = late(
-    rf"(?<![\w.])(?:{_DIGITS})\s?(?P<unit>[^\W\d_]+/[^\W\d_]+)(?!\w)[^=:]*"
-    rf" = (?P<value>{_DIGITS})\s?(?P=unit)(?!\w)"
-)
 #: What a number stands before without a blank: `8卡`.
 _HAN = "|".join(words_of("log.counted_without_blank"))
-#: `single node: ` before what was measured there, and the heading `### Single GPU`.
-_ONE = late(
-    rf"^\s*(?P<mark>#{{2,4}} +)?{any_of('headers.one')}(?=(?:(?:{_NOUNS})(?!\w)|{_HAN})(?:[^:：]*[:：]|(?(mark)\s*$)))",
-    re.IGNORECASE,
-)
 #: `two GPUs`, `双卡`: numbers in letters before what is counted.
 _NUMBERS = {word: digits for digits, words in section("numbers").items() for word in words}
 _IN_LETTERS = "|".join(sorted(_NUMBERS, key=len, reverse=True))
-_SPELLED = late(
-    rf"(?<![^\W_])(?:{_IN_LETTERS})[ \t_-]+(?=(?:{_NOUNS})s?(?!\w))|(?:{_IN_LETTERS})(?=(?:{_HAN}))", re.IGNORECASE
+_COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))
+#: What a line of a log may hold.
+FORMS = Patterns(
+    Path(__file__).with_name("facts.toml"),
+    **{"nouns": _NOUNS, "han": _HAN, "letters": _IN_LETTERS, "duration": DURATION},
+    **{"times": "|".join(TIME_WORDS), "counters": "|".join(_COUNTERS)},
 )
-#: `## ddp 4gpus`, in a heading.
-_GLUED = late(rf"(?<![^\W_])(\d{{1,4}})(?=(?:{_NOUNS})s?(?![^\W_]))", re.IGNORECASE)
-#: The same in small letters, which is searched ten times as fast.
-_SPELLED_SMALL = late(_SPELLED.pattern)
-#: `使用8卡`.
-_COUNTED_IN_HAN = late(rf"(?<![A-Za-z0-9_.:=\-/])(?P<value>\d+)\s?(?:{any_of('log.measure_word')})?(?P<key>{_HAN})")
-#: `2x TITAN XP`, `8x NVIDIA H100 80GB`, `8 V100`: devices before the name of their kind.
-_PRODUCT = late(
-    r"(?<![\w.])(?P<value>\d{1,4})"
-    rf"(?: ?[x×] ?(?:[A-Z][a-z]+ )*[A-Z]\w*[A-Z0-9]| (?i:{any_of('cells.kinds_of_devices')}))(?!\w)"
-    r"(?:[ -](?:[A-Z]\w*|\d+ ?Gi?B))*"
+#: The patterns of a fact, in the order in which a line is searched for them.
+_NAMES_IN_ORDER = (
+    *("member", "listed", "flag", "in_path", "of_a_step", "of_a_count", "pair", "alone", "took", "of", "elapsed"),
+    *("counted", "counted_in_han", "bare"),
 )
-#: `4 NVIDIA V100 GPUs`: no year.
-_KIND_BEFORE = late(
-    rf"(?<![\w.:=\-/])(?P<value>(?!(?:19|20)\d\d\s)\d{{1,5}}) (?:[A-Z][\w-]* ){{1,4}}(?=(?i:{_NOUNS})s?(?!\w))"
-)
-#: `Using 4 MPI processes`: what a run uses, and not what there is.
-_USES = late(rf"\W*{any_of('log.uses')}(?!\w)", re.IGNORECASE)
-#: `Parse/workers-4`, `solve/threads:4`: a count in a path.
-_IN_PATH = late(r"(?<=\w/)(?P<key>[^\W\d_]{3,})[-:=/](?P<value>\d+)(?![\w.])")
-#: `--gpus 0,1,2`, `devices: [0, 1]`: devices by number.
-_LISTED = late(
-    r"(?<![\w.])(?P<key>[^\W\d_][\w\-.]*)(?:\s*[=:]\s*|\s+)[\"']?(?P<value>\[?\d{1,3}(?:, ?[1-9]\d{0,2})+\]?"
-    r"|(?<=visible_devices=|VISIBLE_DEVICES=)\d)(?![\w.,])"
-)
-#: `took 12.5 seconds`, `epoch took 3 hrs 16 minutes`.
-_TOOK = late(
-    rf"(?<!\w)(?:(?P<step>{any_of('log.step')})(?<!s) )?(?P<key>{any_of('log.took')})(?: about)?"
-    rf" (?P<value>{_CLOCK}|(?:{_DIGITS})(?= ?(?P<unit>{'|'.join(TIME_WORDS)})(?!\w)))",
-    re.IGNORECASE,
-)
-#: `Epoch 1: 102 s`, `Epoch 1/3 took 102s`, `step 10 | loss 2.3 | 103 ms`: a duration of the step that begins the line,
-#: and of no other word before it; what has elapsed may be of all steps so far.
-_OF_A_STEP = late(
-    rf"^\W*(?P<step>{any_of('log.step')})\W{{0,3}}\d+(?:\s?/\s?\d+)?"
-    rf"\W{{1,8}}(?:(?!elapsed){any_of('log.took')} |.*?[|,;(\[–-] {{0,2}})??"
-    rf"(?P<value>{_DIGITS})\s?(?P<unit>{'|'.join(TIME_WORDS)})(?![\w/])(?! per )",
-    re.IGNORECASE,
-)
-#: `loss 3.2 step_time 0.42 s`: only a key that names a quantity or a counter stands bare beside its number, and no
-#: name before several numbers, which is a row: `fft_s  1  2.0  0.0  0.004`.
-_BARE = late(
-    rf"(?<![\w.\-/])(?P<key>(?i:{any_of('log.step', 'headers.so_far')} )?[^\W\d_]\w*(?:[-/]\w+)*)"
-    rf"\s+~?(?P<value>{_CLOCK}|{_DIGITS})(?!(?:\s+(?:{_DIGITS})){{3}}(?!\S)){_MULTIPLE}"
-    rf"(?:(?=\s?(?P<unit>{_UNIT})(?![\w:]))|{_END})"
-)
-#: `Loop time of 61.5 on 4 procs`, and at the end of a line `3.12 seconds time elapsed`.
-_OF = late(rf"(?<=\w) of (?P<value>{_DIGITS})(?= {any_of('headers.preposition')} |\W*$)")
-_ELAPSED = late(
-    rf"(?P<value>{_DIGITS}) (?P<unit>{'|'.join(TIME_WORDS)}) (?P<key>[^\W\d_]+(?: [^\W\d_]+)?)\W*$", re.IGNORECASE
-)
-#: `8 GPUs: 12.5 s`, `2 nodes -> 1h 20m`, `4 GPUs (410 fps)`: at the end of a clause what a count took or did.
-_OF_A_COUNT = late(
-    rf"(?<![\w.])\d+ (?:{_NOUNS})s?[^\w.]{{1,8}}(?P<value>(?:{_CLOCK})(?=\W*$)|(?:{_DIGITS})"
-    rf"(?=\s?(?P<unit>{'|'.join(TIME_WORDS)}|{any_of('headers.rate_of_tokens', 'headers.rate_of_frames')})\W*$))",
-    re.IGNORECASE,
-)
-#: `GLOBAL_RANK: 0, MEMBER: 1/8`, `rank 0 of 8`: one of all workers.
-_MEMBER = late(
-    rf"(?<!\w)(?<!local )(?P<key>{any_of('log.member')})\W{{1,2}}\d+(?:/| of )(?P<value>\d+)(?![\w/.])", re.IGNORECASE
-)
-_PATTERNS = (
-    *(_MEMBER, _LISTED, _FLAG, _IN_PATH, _OF_A_STEP, _OF_A_COUNT, _PAIR, _ALONE, _TOOK, _OF, _ELAPSED),
-    *(_COUNTED, _COUNTED_IN_HAN, _BARE),
-)
-#: `srun -n 64 ./solve`: processes, before the program that they run.
-_LAUNCHED = late(rf"(?<![\w-]){any_of('log.launcher')}(?=\s)(?:\s+-\S+(?:[ =][^\s-]\S*)?)*?\s+-(?P<key>n)[ =](?=\d)")
-#: `Wall t (s)  (%)` over `Time:  700.1  98.2`: names with units over the numbers behind a key.
-_HEADS = late(
-    r"\s+(?:[^\s()](?:[^()]*[^\s()])? )?\([^()\s]+\)(?:\s{2,}(?:[^\s()](?:[^()]*[^\s()])? )?\([^()\s]+\))+\s*"
-)
-_UNDER_HEADS = late(rf"\s*(?P<key>[^\W\d_]\w*):(?P<values>(?:\s+(?:{_DIGITS})){{2,}})\s*")
-#: A rule between names and the numbers below them.
-_RULE = late(r"\s*(?:-{8,}|={8,})\s*")
-#: A line that is one `key: word`.
-_WORD = late(rf"^\W*(?P<key>{_KEY})\s*(?:[:=]|\.{{3,}})\s*(?P<value>[^\W\d_][\w\-./+]*(?: [\w\-./+]+){{0,4}})\s*$")
-#: `1, 2 and 4 GPUs`, `105, 205 and 395 images/s`; and what stands between the clauses of a sentence.
-_ENUMERATED = late(
-    rf"(?P<values>(?:(?:{_DIGITS}), )+(?:(?:{_DIGITS}),? )?(?:and |& )?(?:{_DIGITS})) (?P<unit>(?!and )[^\W\d_][\w/]*)"
-)
-_BETWEEN_CLAUSES = late(r"[,;](?!\d)|[，；。]|\.\s|\s(?:and|while|whereas|vs\.?|versus)\s")
-#: `samples / sec: 512`
-_APART = late(r"(?<=[^\W\d_]) / (?=s(?:ec(?:ond)?)?(?!\w))")
-_RESULT = late(rf"{any_of('columns.result', 'columns.relative', 'columns.efficiency')}/")
+_PATTERNS = [getattr(FORMS, name) for name in _NAMES_IN_ORDER]
 _LEFT, _SO_FAR = frozenset(words_of("headers.left")), frozenset(words_of("headers.so_far"))
 _JOINTS = frozenset(words_of("log.joint"))
 _BEFORE = frozenset(words_of("log.before_a_key"))
-_COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))
-_NUMBERED = late(rf"(?:{'|'.join(words_of('log.step'))})\W*\d+", re.IGNORECASE)
-#: `step 10 loss 3.2 ` before a key and ` on 4 GPUs` behind it: facts of their own.
-_OTHER_FACTS = late(
-    rf"^.*(?<!\S)(?:\d*\.\d+|(?:{'|'.join(_COUNTERS)})\W*\d+) | {any_of('headers.preposition')} \d+ .*", re.IGNORECASE
-)
-_TIME_OF_DAY = late(r"\b\d\d:\d\d\b")
-_FROM_ZERO = late(rf"(?<![\w.\-/])(?P<key>{_KEY})\s*[:=]\s*[\"']?0(?![\w.:]|,\d)")
-_LETTER = late(r"[^\W\d_]")
-_DAY_AND_HOUR = late(r"(?:^|[ \dT])\d\d$")
-_SOURCE_FILE = late(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
-_UNIT_OF_LINE = late(rf"\(({'|'.join(TIME_WORDS)})\)\s*(?:\||:\s*(?![\s\d.]))")
-#: `## 8 nodes`, `**8 nodes**`, `[8gpu]`.
-_HEADING = late(r"#{1,4} +\S|\*\*[^*]+\*\*:?\s*$|\s*\[[^\[\]=:,]+\]\s*$")
-#: `- 8 nodes: 0.2 s`
-_ITEM = late(r"[ \t]*[-*•][ \t]")
-#: A line of the program, which some runs print first: its numbers are defaults.
-_CODE = late(
-    r"\s*(?:def \w+\(|class [A-Z_]\w*\s*[:(]|import \w|from [\w.]+ import |self\.\w+|@\w+\.?\w*\s*$|print\(|f\.write\()"
-)
-#: `reduced_train_loss=7.0`: a line of the training, whatever else it tells.
-_TRAINED = late(r"(?<![^\W_])train(?:ing)?(?:[_/ ][\w /]*)?[=:(]", re.IGNORECASE)
-_TESTED = late(rf"(?<![^\W_]){any_of('log.test')}(?![^\W_])", re.IGNORECASE)
-#: `loss: 0.9 - val_loss: 0.94`: a line of both.
-_BOTH = late(rf"(?<!\w)(\w+)\b.*(?<![^\W_]){any_of('log.test')}_\1(?!\w)", re.IGNORECASE)
-#: `Map: 100%|████|`, a bar of progress over what is prepared before the training.
-_PREPARED = late(rf"\s*{any_of('log.prepared')}(?!\w)[^|]*\d%\|", re.IGNORECASE)
-_MEMORY = late(any_of("log.out_of_memory"), re.IGNORECASE)
-_CRASH = late(any_of("log.crash"))
-#: Behind the name that begins a line.
-_BEHIND_A_NAME = late(rf"\s*[,;|]\s*|\s+{any_of('headers.preposition')}\s+|\s+[-–—]\s+"), late(r":\s+")
 
 
 class Run(Struct):
@@ -366,32 +213,34 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     """
     line = line[:LONGEST_LINE]
     if " / s" in line:
-        line = _APART.sub("/", line)
-    if _LETTER.search(line):
+        line = FORMS.apart.sub("/", line)
+    if FORMS.letter.search(line):
         line = _in_digits(line)
     if "tensor(" in line:
-        line = _TENSOR.sub(r"\g<value>", line)
+        line = FORMS.tensor.sub(r"\g<value>", line)
     if " each" in line or " of " in line:
-        line = _OF_EACH.sub(lambda m: f"{m['nodes']} {m['node']}, {int(m['nodes']) * int(m['value'])} {m['key']}", line)
+        line = FORMS.of_each.sub(
+            lambda m: f"{m['nodes']} {m['node']}, {int(m['nodes']) * int(m['value'])} {m['key']}", line
+        )
     if " = " in line:
-        line = _COMES_TO.sub(r"\g<value> \g<unit>", line)
-    of_line = _UNIT_OF_LINE.search(line)
+        line = FORMS.comes_to.sub(r"\g<value> \g<unit>", line)
+    of_line = FORMS.unit_of_line.search(line)
     taken: list[tuple[int, int]] = []
     for pattern in _PATTERNS if any(map(str.isdigit, line)) else ():
         for match in pattern.finditer(line):
             # A unit that is taken is no key of the number behind it.
-            start = match.start("key" if pattern is _BARE else "value")
-            end = max(match.end(n) for n in ("value", {_PAIR: "rate", _ALONE: "unit"}.get(pattern, "value")))
+            start = match.start("key" if pattern is FORMS.bare else "value")
+            end = max(match.end(n) for n in ("value", {FORMS.pair: "rate", FORMS.alone: "unit"}.get(pattern, "value")))
             if any(start < right and left < end for left, right in taken):
                 continue
             fact = _fact_of_match(pattern, match, "" if of_line is None else of_line[1])
             if fact is not None:
-                taken.append((start, max(end, match.end("unit")) if pattern is _PAIR and fact[2] else end))
+                taken.append((start, max(end, match.end("unit")) if pattern is FORMS.pair and fact[2] else end))
                 yield fact
-                if pattern is _COUNTED and match["nodes"] and _number(match["value"]) <= MOST_OF_A_NODE:
+                if pattern is FORMS.counted and match["nodes"] and _number(match["value"]) <= MOST_OF_A_NODE:
                     yield "nodes", float(match["nodes"]), ""
-    yield from ((match["key"], match["value"], "") for match in _NAMED.finditer(line))
-    if not taken and (word := _WORD.match(line)) is not None:
+    yield from ((match["key"], match["value"], "") for match in FORMS.named.finditer(line))
+    if not taken and (word := FORMS.word_alone.match(line)) is not None:
         yield _bare_key(word["key"]), word["value"], ""
 
 
@@ -402,22 +251,22 @@ def _in_digits(line: str) -> str:
     One is a count where it begins a line or a result is beside it, in a heading, and where the line ends with a colon;
     so is a number before a kind of device, which may stand behind `using` as well: `Using 4 MPI processes`.
     """
-    line = _GLUED.sub(r"\1 ", line) if line.startswith("#") or _GLUED.match(line) else line
-    kind = _PRODUCT.search(line) or _KIND_BEFORE.search(line)
-    if not (kind or _ONE.match(line) or _SPELLED_SMALL.search(line.lower())):
+    line = FORMS.glued.sub(r"\1 ", line) if line.startswith("#") or FORMS.glued.match(line) else line
+    kind = FORMS.product.search(line) or FORMS.kind_before.search(line)
+    if not (kind or FORMS.one.match(line) or FORMS.spelled_small.search(line.lower())):
         return line
-    line = _ONE.sub(r"\g<mark>1 ", line)
-    plain = _PRODUCT.sub(r"\g<value> devices", _SPELLED.sub(lambda match: f"{_digits(match)} ", line))
-    plain = _KIND_BEFORE.sub(r"\g<value> ", plain)
+    line = FORMS.one.sub(r"\g<mark>1 ", line)
+    plain = FORMS.product.sub(r"\g<value> devices", FORMS.spelled.sub(lambda match: f"{_digits(match)} ", line))
+    plain = FORMS.kind_before.sub(r"\g<value> ", plain)
     announces = line.rstrip(" \t\r*").endswith((":", "：")) or line.startswith(("# ", "## ", "**", "__"))
-    if _USES.match(line) or announces or _has_result(plain):
+    if FORMS.uses.match(line) or announces or _has_result(plain):
         return plain
-    return _SPELLED.sub(lambda match: match[0] if _digits(match) == "1" else f"{_digits(match)} ", line)
+    return FORMS.spelled.sub(lambda match: match[0] if _digits(match) == "1" else f"{_digits(match)} ", line)
 
 
 def spelled_in_digits(name: str) -> str:
     """Return a name with its numbers in letters before what they count in digits: `two-node`, `单机双卡`."""
-    return _SPELLED.sub(lambda match: f" {_digits(match)} ", name)
+    return FORMS.spelled.sub(lambda match: f" {_digits(match)} ", name)
 
 
 def _digits(match: re.Match[str]) -> str:
@@ -431,50 +280,50 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
     )
     key_as_written = match.groupdict().get("key") or ""
     # `using: 0 TPU cores`, which a run does not use.
-    is_unused = pattern is _COUNTED and value == "0" and meant_by(key) in LEVELS
-    if value in ("nan", "inf") or is_unused or (pattern in (_COUNTED, _IN_PATH) and not counts):
+    is_unused = pattern is FORMS.counted and value == "0" and meant_by(key) in LEVELS
+    if value in ("nan", "inf") or is_unused or (pattern in (FORMS.counted, FORMS.in_path) and not counts):
         return True
-    if pattern is _FLAG and len(key) == 1 and len(value) > MOST_OF_A_FLAG:
+    if pattern is FORMS.flag and len(key) == 1 and len(value) > MOST_OF_A_FLAG:
         return True
-    if unit and _kind_of(unit) and (counts or ("/" in unit and _COUNTED.search(key_as_written))):
+    if unit and _kind_of(unit) and (counts or ("/" in unit and FORMS.counted.search(key_as_written))):
         return True  # `4 GPUs: 385 img/s`, `on 4 GPUs: 385 img/s`: the count is the fact
-    if pattern is _PAIR and not _is_count(key):
-        count_behind = _COUNTED.match(match.string, match.start("value"))
+    if pattern is FORMS.pair and not _is_count(key):
+        count_behind = FORMS.counted.match(match.string, match.start("value"))
         if count_behind is not None and _is_count(count_behind["key"]):
             return True  # `Throughput: 1 GPU: 250 img/s`
-    if pattern is _PAIR and counts and ("." in value or match.string.startswith("%", match.end("value"))):
+    if pattern is FORMS.pair and counts and ("." in value or match.string.startswith("%", match.end("value"))):
         return True  # `4 GPUs: 95 %`
-    if (pattern is not _ALONE and _SOURCE_FILE.search(key)) or (clock and _DAY_AND_HOUR.search(key)):
+    if (pattern is not FORMS.alone and FORMS.source_file.search(key)) or (clock and FORMS.day_and_hour.search(key)):
         return True  # `train.py: 12`, `I1231 01:43:56.9`
-    if pattern in (_OF, _ELAPSED) and header_of(key).kind != "time":
+    if pattern in (FORMS.of, FORMS.elapsed) and header_of(key).kind != "time":
         return True
     if header_of(key).kind == "time" and match.string[match.end("value") :].lstrip().startswith("%"):
         return True  # `time spent waiting: 6.1 %`
-    if (unit or pattern is _BARE) and canonical_time(key) is not None:
+    if (unit or pattern is FORMS.bare) and canonical_time(key) is not None:
         return True  # `0.9 sec = 1.8 hours`
-    return pattern is _BARE and (key.lower() in _BEFORE or not (clock or _stands_bare(key)))
+    return pattern is FORMS.bare and (key.lower() in _BEFORE or not (clock or _stands_bare(key)))
 
 
 def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> tuple[str, Any, str] | None:
     """Return the key, the value and the unit that a match of a pattern holds; None where it is no fact."""
     groups = {name: text or "" for name, text in match.groupdict().items()}
-    if pattern is _LISTED:
+    if pattern is FORMS.listed:
         return _listed_devices(groups["key"], groups["value"])
     value, written = groups["value"], groups.get("unit", "")
     unit = written if " per " in written else re.sub(r"\s", "", written)
-    if pattern is _ALONE:
-        if unit[0] != "/" and not _kind_of(unit) and not is_result(unit) and _RESULT.match(unit.lower()) is None:
+    if pattern is FORMS.alone:
+        if unit[0] != "/" and not _kind_of(unit) and not is_result(unit) and FORMS.result.match(unit.lower()) is None:
             return None
         key, unit = unit if unit[0] != "/" else "rate (1/s)", ""
-    elif pattern is _OF:
+    elif pattern is FORMS.of:
         key = _bare_key(" ".join(match.string[: match.start()].split()[-2:]))
     elif groups.get("step"):
         key = f"{groups['step']} time"
-    elif pattern is _OF_A_COUNT:
+    elif pattern is FORMS.of_a_count:
         key, unit = ("time", unit or "s") if not unit or canonical_time(unit) else (unit, "")
-    elif pattern is _MEMBER:
+    elif pattern is FORMS.member:
         key = "world_size"
-    elif pattern is _FLAG and groups["key"] == "n" and _LAUNCHED.search(match.string):
+    elif pattern is FORMS.flag and groups["key"] == "n" and FORMS.launched.search(match.string):
         key = "np"
     else:
         key = _bare_key(groups["key"])
@@ -488,7 +337,7 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
     unit = unit if _kind_of(unit) or bandwidth_of(key, unit) else ""
     if unit and key_of_step(key):
         key, unit = unit, ""  # `epoch 3: 350 images/sec`
-    if pattern is _COUNTED and f"{plain_name(key)}s" in _COUNT_WORDS:
+    if pattern is FORMS.counted and f"{plain_name(key)}s" in _COUNT_WORDS:
         key += "s"  # `1 node` and `2 node` count the same
     if not unit and not header_of(key).kind:
         unit = "s" if clock else unit_of_line
@@ -519,7 +368,7 @@ def _bare_key(key: str) -> str:
     bracket = re.search(r" *\(([^()]*)\)$", key)
     if bracket is not None and not is_result(f"x ({bracket[1]})"):
         key = key[: bracket.start()]
-    key = _OTHER_FACTS.sub("", key) or key
+    key = FORMS.other_facts.sub("", key) or key
     words = key.strip(" -_.").split(" ")
     while len(words) > 1 and (words[0].strip(":[]").lower() in _BEFORE or re.search(r"\.\w", words[0])):
         words = words[1:]
@@ -542,10 +391,10 @@ def begins_with_facts(text: str, in_blanks: bool = False) -> bool:
     lines = [row for row in text[: 1 << 16].splitlines() if row.strip() and not row.startswith("#")][:MOST_NAMES]
     titled = in_blanks and len(lines) > 1 and lines[0].rstrip().endswith(":")
     short = [line[:LONGEST_LINE] for line in (lines[1:] if titled else lines)] or [""]
-    pairs = [bool(_PAIR.search(line) or _WORD.match(line) or failure_of(line)) for line in short]
+    pairs = [bool(FORMS.pair.search(line) or FORMS.word_alone.match(line) or failure_of(line)) for line in short]
     if pairs[0] and 2 * sum(pairs) > len(pairs):
         return True
-    begins = _TIME_OF_DAY.search(short[0]) is not None or _has_result(short[0])
+    begins = FORMS.time_of_day.search(short[0]) is not None or _has_result(short[0])
     if not (begins or in_blanks):
         return False
     results = [*map(_has_result, short)]
@@ -594,7 +443,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
     """
     runs = [Run()]
     # `rank: 0`: what begins at zero numbers devices, and counts none; but a serial run may have `Threads: 0`.
-    from_zero = {match["key"] for match in _FROM_ZERO.finditer(text) if canonical_of(match["key"]) != "threads"}
+    from_zero = {match["key"] for match in FORMS.from_zero.finditer(text) if canonical_of(match["key"]) != "threads"}
     numbered = {
         k for k in from_zero if meant_by(k) in _COUNTED_IN_RUNS or plain_name(k) in words_of("headers.number_of_one")
     }
@@ -604,9 +453,9 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
         if not line:
             continue
         run = runs[-1]
-        if _CODE.match(line) or _PREPARED.match(line):
+        if FORMS.code.match(line) or FORMS.prepared.match(line):
             continue
-        heading = _HEADING.match(line) if line[:1] in "#*[ \t" and not _has_result(line) else None
+        heading = FORMS.heading.match(line) if line[:1] in "#*[ \t" and not _has_result(line) else None
         heading_text = line.strip(" \t*#:[]") if heading else heading_text
         if ((by_heading and heading) or number in titles) and run.measured:
             runs.append(run := run.following(number))
@@ -614,8 +463,8 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
             run.values["section"] = [title.strip()]
         if not run.failure:
             run.failure = failure_of(line)
-        tested = not only_tests and _TESTED.search(line) is not None
-        tested = tested and _TRAINED.search(line) is _BOTH.search(line) is None
+        tested = not only_tests and FORMS.tested.search(line) is not None
+        tested = tested and FORMS.trained.search(line) is FORMS.both.search(line) is None
         # What a clause measured belongs to the count in it, wherever that stands.
         clauses = [sorted(facts_of(clause), key=lambda fact: not _is_count(fact[0])) for clause in _clauses(line)]
         counts: set[str] = set()
@@ -657,7 +506,7 @@ def _titles_of_lists(lines: Sequence[str]) -> dict[int, str]:
     titles = {
         number: line.strip(" \t:*#")
         for number, (line, below) in enumerate(itertools.pairwise(lines), 1)
-        if line.strip() and _ITEM.match(below) and not _ITEM.match(line) and _has_result(below)
+        if line.strip() and FORMS.item.match(below) and not FORMS.item.match(line) and _has_result(below)
         if not any(_is_count(key) for key, *_ in facts_of(line))
     }
     return titles if len({*titles.values()}) == len(titles) > 1 else {}
@@ -690,12 +539,12 @@ def _with_names(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
     """Yield lines, those of numbers below their names as facts, and whether such a row is of a run, not of a step."""
     above, ruled = "", False
     for line in lines:
-        if not line or _RULE.fullmatch(line):
+        if not line or FORMS.rule.fullmatch(line):
             ruled |= bool(line)
             yield "", False
             continue
         names, values = above.split(), line.split()
-        named = {n: v for n, v in zip(names, values, strict=False) if re.fullmatch(_DIGITS, v)}
+        named = {n: v for n, v in zip(names, values, strict=False) if FORMS.digits.fullmatch(v)}
         if ruled and len(names) == len(values) > 3 and 2 * len(named) > len(names) and any(map(is_result, named)):
             numbers_steps = any(plain_name(name) in words_of("log.step") for name in named)
             yield " | ".join(f"{n}: {v}" for n, v in named.items()), not numbers_steps
@@ -706,8 +555,8 @@ def _with_names(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 def _under_heads(above: str, line: str) -> str:
     """Return a line of numbers below the line of their names as `name: value | name: value`; another line as it is."""
-    match = _UNDER_HEADS.fullmatch(line)
-    if match is None or _HEADS.fullmatch(above) is None:
+    match = FORMS.under_heads.fullmatch(line)
+    if match is None or FORMS.heads.fullmatch(above) is None:
         return line
     heads, values = re.split(r"\s{2,}", above.strip()), match["values"].split()
     if len(heads) != len(values):
@@ -723,16 +572,18 @@ def _under_heads(above: str, line: str) -> str:
 def _clauses(line: str) -> list[str]:
     """Return the parts of a line, each with a count and what was measured there, where it tells of several runs."""
     line = _in_digits(line[:LONGEST_LINE])
-    lists = [[f"{v} {m['unit']}" for v in re.findall(_DIGITS, m["values"])] for m in _ENUMERATED.finditer(line)]
+    lists = [[f"{v} {m['unit']}" for v in FORMS.digits.findall(m["values"])] for m in FORMS.enumerated.finditer(line)]
     clauses = [line]
     if len(lists) > 1 and len({*map(len, lists)}) == 1:
         clauses = [", ".join(row) for row in zip(*lists, strict=True)]
-    elif len(_COUNTED.findall(line)) + len(_FLAG.findall(line)) > 1:
-        clauses = _BETWEEN_CLAUSES.split(line)
+    elif len(FORMS.counted.findall(line)) + len(FORMS.flag.findall(line)) > 1:
+        clauses = FORMS.between_clauses.split(line)
     if len(clauses) > 1 and (of_runs := _clauses_of_runs(clauses)) is not None:
         return of_runs
     # A count, its result, the next count: without a sign between.
-    starts = sorted(match.start() for pattern in (_COUNTED, _COUNTED_IN_HAN) for match in pattern.finditer(line))
+    starts = sorted(
+        match.start() for pattern in (FORMS.counted, FORMS.counted_in_han) for match in pattern.finditer(line)
+    )
     if len(starts) > MOST_OF_A_LINE:
         return [line]
     pieces = [""]
@@ -767,7 +618,7 @@ def _repeats_count(run: Run, key: str, value: Any) -> bool:
 def failure_of(line: str) -> str:
     """Return why a run failed, in the words of its log; empty where a line does not say so."""
     line = "" if len(line) > LONGEST_LINE else line[:FAILURE_ENDS]
-    return FAILURES[0] if _MEMORY.search(line) else FAILURES[1] if _CRASH.search(line) else ""
+    return FAILURES[0] if FORMS.memory.search(line) else FAILURES[1] if FORMS.crash.search(line) else ""
 
 
 #: How many steps there were, their 5 and 95 % quantiles, and how many were slow.
@@ -798,7 +649,7 @@ def _is_clock(values: Sequence[Any], key: str = "") -> bool:
 
 def key_of_step(key: str) -> bool:
     """Tell whether a key numbers a step of a run: `epoch 3`."""
-    return _NUMBERED.fullmatch(key) is not None
+    return FORMS.numbered.fullmatch(key) is not None
 
 
 def is_counter(key: str, values: Sequence[Any], unit: str = "") -> bool:
@@ -936,9 +787,9 @@ def _runs_of_lines(text: str) -> list[Run] | None:
     lines = [(number, line.strip(" \t\r*-")) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if len(text) > MOST_READ or len(lines) > MOST_NAMES:
         return None
-    for behind in _BEHIND_A_NAME:
+    for behind in (FORMS.behind_a_name, FORMS.behind_a_colon):
         names = Counter(behind.split(line, maxsplit=1)[0] for _, line in lines)
-        if len(names) > 1 and min(names.values()) > 1 and all(map(_LETTER.search, names)):
+        if len(names) > 1 and min(names.values()) > 1 and all(map(FORMS.letter.search, names)):
             runs = [_run_of_line(behind, line, number) for number, line in lines]
             return None if None in runs else [run for run in runs if run is not None]
     return None
@@ -947,7 +798,7 @@ def _runs_of_lines(text: str) -> list[Run] | None:
 def _run_of_line(behind: re.Pattern[str], line: str, number: int) -> Run | None:
     """Return what a line says behind its name, as a run that has it; None without a count and a result there."""
     name, *rest = behind.split(line, maxsplit=1)
-    word = _WORD.match(name)
+    word = FORMS.word_alone.match(name)
     run = Run({"name": [name]} if word is None else {word["key"]: [word["value"]]}, line=number)
     for key, value, unit in facts_of(" ".join(rest)):
         run.add(key, value, unit)
@@ -977,7 +828,10 @@ def thinned_out(text: str) -> tuple[str, int]:
 def source_of_settings(text: str, name: str) -> Source | None:
     """Return a text of keys with values and no result as a row: the settings of a run; None where a line is else."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", "["))]
-    if not all(_PAIR.search(line) or _WORD.match(line) or line.rstrip().endswith(":") for line in lines[:MOST_NAMES]):
+    if not all(
+        FORMS.pair.search(line) or FORMS.word_alone.match(line) or line.rstrip().endswith(":")
+        for line in lines[:MOST_NAMES]
+    ):
         return None
     source = source_of_rows(_runs(text)[:1], name)
     return replace(source, delimiter="") if source.cells else None

@@ -51,3 +51,36 @@ def late(text: str, flags: int = 0) -> re.Pattern[str]:
     ['a', 'aa']
     """
     return cast("re.Pattern[str]", _LatePattern(text, flags))
+
+
+class Patterns:
+    """The regular expressions of a TOML file by name, each compiled when it is first used.
+
+    `<headers.node>` in a pattern is any word of that meaning, `<precisions.*>` any word of the section, and `<number>`
+    another pattern of the file, or one of the `further` ones. A list is one pattern in pieces.
+    """
+
+    def __init__(self, path: Path, **further: str) -> None:
+        self._file: dict[str, Any] = {**tomllib.loads(path.read_text("utf-8")), **further}
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        if name.startswith("_") or name not in self._file:
+            raise AttributeError(name)
+        pattern = late(self.written(f"<{name}>"))
+        setattr(self, name, pattern)
+        return pattern
+
+    def table(self, name: str) -> Any:
+        """Return what the file has under a name beside the patterns."""
+        return self._file[name]
+
+    def written(self, text: str) -> str:
+        """Return a text with patterns and words in the places of their names."""
+
+        def named(place: re.Match[str]) -> str:
+            name, _, meaning = place[1].partition(".")
+            if not meaning:
+                return self.written("".join(self._file[name]))
+            return any_of(*(f"{name}.{each}" for each in _TABLE[name]) if meaning == "*" else (place[1],))
+
+        return re.sub(r"(?<!\?P)<(\w+(?:\.(?:\w+|\*))?)>", named, text)
