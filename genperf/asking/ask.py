@@ -174,7 +174,7 @@ def expectation(
     return expected, row
 
 
-def beside_published(
+def compared_with_published(
     result: FitResult,
     curve: Scaling,
     count: float,
@@ -297,7 +297,7 @@ def facts_of(
     def published() -> Published:
         """Return how the series and its use of the devices compare with published ones."""
         utilisation = utilisation_placed(in_group, query, quantities, training.peak)
-        return beside_published(result, curve, growth.target.count, work, question, utilisation)
+        return compared_with_published(result, curve, growth.target.count, work, question, utilisation)
 
     return Facts(
         at=target,
@@ -504,7 +504,7 @@ def planned(
 Measured = tuple[float, float, float, str]
 
 
-def only_run(opened: Recognised) -> Reading | None:
+def reading_of_one_configuration(opened: Recognised) -> Reading | None:
     """Return the reading of a table whose runs are all of one configuration, or are scaled by nothing; else None."""
     try:
         reading = opened.reading
@@ -514,7 +514,7 @@ def only_run(opened: Recognised) -> Reading | None:
         if not opened.source.runs and len(opened.source) > 1:
             raise
         return alone
-    varied = [n for n in reading.of("setting", "kind") if reading.columns[n].varies]
+    varied = [n for n in reading.names_in_role("setting", "kind") if reading.columns[n].varies]
     return None if varied or not (opened.source.runs or len(opened.source) == 1) else reading
 
 

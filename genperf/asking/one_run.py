@@ -105,7 +105,7 @@ class OneRun(PrintedAnswer, frozen=True, eq=False):
         return {**self.numbers, "sentences": {"card": str(self)}}
 
 
-def together(runs: Sequence[OneRun]) -> OneRun:
+def joint_answer(runs: Sequence[OneRun]) -> OneRun:
     """Return the answer about one run with how long a training takes at the counts of several answers about it."""
     trainings = [row for run in runs for row in run.rows if row[0] == "training"]
     first, *_ = runs
@@ -114,7 +114,7 @@ def together(runs: Sequence[OneRun]) -> OneRun:
     return replace(first, rows=(*rows[:place], *trainings, *rows[place:]))
 
 
-def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question: Question | None = None) -> OneRun:
+def run_answer(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question: Question | None = None) -> OneRun:
     """Return the answer about the run of a row; of tokens, also how long they take at the counts of `at`."""
     question = question or Question()
     unread = str(row.get(UNREAD, ""))

@@ -25,11 +25,11 @@ from genperf.asking.ask import (
     facts_at,
     measured,
     measured_text,
-    only_run,
     question_of,
+    reading_of_one_configuration,
     rows_with,
 )
-from genperf.asking.one_run import OneRun, about, row_in, row_of_run
+from genperf.asking.one_run import OneRun, row_in, row_of_run, run_answer
 from genperf.errors import GenperfError, TableError, counted, did_you_mean, listed
 from genperf.facts import Facts
 from genperf.fitting import fit_group, model_of, prepared_auto
@@ -192,7 +192,7 @@ def ask(
         cells = open_files([str(table)]) if is_path else open_source(table)
         row = row_of_run(cells, question.training.peak)
     if isinstance(row, dict):
-        answers = [about(row, place, question) for place in places]
+        answers = [run_answer(row, place, question) for place in places]
     else:
         opened = recognised(cells, {**(roles or {}), "work": work}, tokens=tokens is not None)
         fits: Fits = {}
@@ -357,7 +357,7 @@ def ask_recognised(
     opened = opened.for_question(at, want)
     wanted, notes_of_question = opened.want, opened.notes
     try:
-        reading = only_run(opened)
+        reading = reading_of_one_configuration(opened)
     except TableError:
         # No column has that name: it may follow from what was measured.
         answer = ask_recognised(replace(opened, want=None), at, None, question, seed, fits) if want else None
@@ -444,7 +444,7 @@ def _rejected_rows_text(table: Table) -> str:
 
 def _hint_beside(opened: Recognised, name: str) -> str:
     """Return what to ask in place of a name that the table lacks: its settings, or the command that a word is about."""
-    settings = opened.reading.of("made", "setting", "kind")
+    settings = opened.reading.names_in_role("made", "setting", "kind")
     hint = did_you_mean(name, settings, otherwise=f"--at with one of {listed(settings) or 'none'}")
     unread = " ".join(word.lower() for word in opened.at if word not in opened.reading.columns)
     topics = (of for of in section("commands") if re.search(rf"(?<!\S){any_of(f'commands.{of}')}(?!\S)", unread))
@@ -730,7 +730,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _notes(self, name: str, model: FitResult, table: Table) -> list[str]:
         """Return what the user should know of the table and of the fit."""
         reading = self.reading
-        unclear = [n for n in reading.of("label") if MAY_NAME in reading.columns[n].reasons]
+        unclear = [n for n in reading.names_in_role("label") if MAY_NAME in reading.columns[n].reasons]
         notes = [f"'{n}' holds {MAY_NAME}; --want {quote_name(n)} predicts it" for n in unclear]
         notes += [note.text for note in table.notes if note.kind in TABLE_NOTES]
         notes += [note.text for note in model.notes if note.kind in FIT_NOTES]
@@ -883,7 +883,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         answer, power = answers[base], follows.factors[base]
         log_settings, requested = 0.0, answer.at
         # It follows within one combination of kinds.
-        for kind in self.reading.of("kind"):
+        for kind in self.reading.names_in_role("kind"):
             if kind in requested:
                 rows = rows & evidence[kind].rows_with(str(requested[kind]))
         if not rows.any():

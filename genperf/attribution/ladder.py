@@ -112,7 +112,7 @@ def steps_along_workers(
     names_place = not machine_parts.isdisjoint(PLACES) or {"batch", "global_batch"} <= machine_parts
     smallest = at if requested is not None or names_place else {**at, factor.name: counts[0]}
     start = {name: cells[0] for name, cells in result.query(smallest).columns.items()}
-    parts = panel.machine.of({name: np.array([value]) for name, value in start.items()})
+    parts = panel.machine.parts_of({name: np.array([value]) for name, value in start.items()})
     if factor == result.panel.workers and (ways := float(product_of(parts)[0])) > 1.0:
         # Of a transformer, counts that its split divides.
         counts = np.unique(np.append(np.maximum(np.round(counts / ways), 1.0) * ways, tried))

@@ -87,7 +87,7 @@ def ask(
     Several values, `--at gpus=64,256` or `--at gpus=8:1024:*2`, are answered beside each other.
     A role that is given as an option is not guessed. Without --at: a plan's count, or twice the largest.
     """
-    from genperf.asking.one_run import about, row_in, row_of_run, together
+    from genperf.asking.one_run import joint_answer, row_in, row_of_run, run_answer
     from genperf.asking.tables import Fits, ask_each, ask_fitted, ask_recognised, configurations, is_model_file
     from genperf.cli.options import names_of, pairs, recognised_table, with_scale
     from genperf.panel.words import source_of_words
@@ -115,9 +115,9 @@ def ask(
         out.note(f"note: {run}")
     elif run is not None:
         places = configurations(pairs(with_scale(at, ()), "--at"), lambda name: ())
-        runs = [about(run, place, question) for place in places]
+        runs = [run_answer(run, place, question) for place in places]
         if not out.written(runs[0] if len(runs) == 1 else [of.to_dict() for of in runs]):
-            tell_all((together(runs) if len(runs) > 1 else runs[0]).content)
+            tell_all((joint_answer(runs) if len(runs) > 1 else runs[0]).content)
         return
     opened = recognised_table(what, roles)
     columns = opened.source.columns

@@ -54,7 +54,7 @@ def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any],
             _show_source(source, out)
             return
     if verbose:
-        tell_all(f"{name}: {meaning}" for name, meaning in opened.reading.meanings.items())
+        tell_all(f"{name}: {meaning}" for name, meaning in opened.reading.table_columns.items())
     measured = read(opened, roles)
     notes = [*measured.notes, *([] if measured.group else design_notes(measured))]
     configurations, noise, target = len(measured.medians()), measured.noise(), measured.target

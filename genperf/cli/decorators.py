@@ -46,7 +46,7 @@ class Command(click.Command):
         """Call the command's function; of a table that is unclear, the error shows how its file begins."""
         refuse_overwriting(ctx.params)
         try:
-            return ctx.invoke(self.called, **ctx.params)
+            return ctx.invoke(self.call_with_groups, **ctx.params)
         except UnclearTableError as error:
             # Of several files that are read, the one that the error names.
             files = [*files_read(ctx.params)]
@@ -54,7 +54,7 @@ class Command(click.Command):
             error.begin = next(map(first_lines, named or files), ())
             raise
 
-    def called(self, **values: Any) -> Any:
+    def call_with_groups(self, **values: Any) -> Any:
         """Call the command's function, with the values of each group of options that is gathered as one parameter."""
         groups = dict[tuple[str, Callable[..., object]], dict[str, Any]]()
         for option in self.params:

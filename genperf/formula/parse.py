@@ -193,7 +193,7 @@ class _Reader:
             case ast.Compare():
                 return self.comparison(node, depth)
             case ast.Call():
-                function, operands = self.called(node), node.args
+                function, operands = self.function_called(node), node.args
             case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
                 function, operands = _OPERATORS[type(op)], [operand]
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
@@ -294,7 +294,7 @@ class _Reader:
             comparisons.append(Call(_OPERATORS[type(op)], pair))
         return self.joined(node, "and", comparisons)
 
-    def called(self, node: ast.Call) -> str:
+    def function_called(self, node: ast.Call) -> str:
         """Return the function that is called, with as many plain arguments as it takes."""
         all_of_them = f"one of {', '.join(CALLABLE)}"
         if not isinstance(node.func, ast.Name):

@@ -182,7 +182,7 @@ def completed(
             nearest = panel.runs[int(np.argmin(distances))]
             columns = {**columns, **{f.name: np.full(rows, nearest[f.name]) for f in beside}}
     requested_parts = parts_given(panel, columns)
-    machine.ask_back(requested_parts)
+    machine.refuse_unknown_node_size(requested_parts)
     settled = machine.settled(requested_parts)
     computed = {n for n, read in panel.inputs.items() if n not in columns and read <= {*columns}}
     of_levels = {
@@ -207,7 +207,7 @@ def completed(
         requested_parts |= parts_given(panel, {name: values[name] for name in computed})
         base, sizes = _runs_of(panel, values, requested_parts, rows)
         grows = machine.grows_like(base) if machine.growth is None else None
-        solved_parts = machine.of(base)
+        solved_parts = machine.parts_of(base)
         # A machine that was measured stays as it was, whatever its parts multiply to.
         alike = (np.all(solved_parts.get(part, np.nan) == given) for part, given in requested_parts.items())
         was_measured = bool(panel.runs and requested_parts) and all(alike)
@@ -219,7 +219,7 @@ def completed(
                 following.append(factor.name)
     if requested_parts and refuse and not was_measured:
         settings = {name: values[name] for name in factors}
-        machine.refuse_contradictions({**machine.of(settings), **requested_parts}, requested_parts, where)
+        machine.refuse_contradictions({**machine.parts_of(settings), **requested_parts}, requested_parts, where)
     return {name: values[name] for name in factors}, following
 
 
@@ -296,7 +296,7 @@ def _runs_of(
         # Of the places and the batches that these configurations have, the largest and the median one choose the run.
         part_values = {meaning: cells[places] for meaning, cells in given.items()}
         if not {*PLACES}.isdisjoint(part_values):
-            start = machine.of({name: np.full(len(places), value) for name, value in run.items()})
+            start = machine.parts_of({name: np.full(len(places), value) for name, value in run.items()})
             solved = machine.solved(start, part_values, node_size)
             levels = [part for part in LEVELS if part in solved and part in machine.columns]
             settings |= {machine.columns[part].name: float(np.max(solved[part])) for part in levels}
@@ -324,7 +324,7 @@ def _missing(factors: Sequence[Factor], run: Mapping[str, Any], where: str | Non
 
 def divisible(panel: Panel, columns: Columns) -> Mask:
     """Return which configurations can exist: the ways beside data divide the devices; shape (rows,)."""
-    parts = panel.machine.of(columns)
+    parts = panel.machine.parts_of(columns)
     ways = product_of(parts) if parts else np.ones(len(next(iter(columns.values()))))
     return np.asarray((ways == 1.0) | (parts.get("workers", ways) % ways == 0.0))
 
@@ -365,7 +365,7 @@ def moved(
     out = {**columns, **changes}
     if changed_parts:
         grows = growth if growth or machine.growth else machine.grows_like(columns)
-        solved = machine.solved(machine.of(columns), changed_parts, size, grows)
+        solved = machine.solved(machine.parts_of(columns), changed_parts, size, grows)
         out |= {f.name: solved[part] for part, f in machine.columns.items() if part in solved and f.name not in changes}
     derived = [n for n, read in panel.inputs.items() if n not in changes and read <= {*out} and n in columns]
     return out | {n: values_of(parse(panel.derived[n]).node, out) for n in derived}

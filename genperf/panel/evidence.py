@@ -223,39 +223,41 @@ def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:
     """Return the columns of kinds that the others determine, such as a name put together from them; none of `kept`."""
     left, names = dict(columns), list(columns)
     # Those of most levels are tried first, and of two alike the last.
-    for name in sorted(columns, key=lambda n: (-int(numbered([columns[n]]).max()), -names.index(n))):
+    for name in sorted(columns, key=lambda n: (-int(combination_ids([columns[n]]).max()), -names.index(n))):
         further_cells = [cells for n, cells in left.items() if n != name]
         # Where nearly every row is another combination, anything follows from them.
-        if not further_cells or name in kept or alone(dict(enumerate(further_cells))):
+        if not further_cells or name in kept or are_single_runs(dict(enumerate(further_cells))):
             continue
-        if numbered(further_cells).max() == numbered([*further_cells, columns[name]]).max():
+        if combination_ids(further_cells).max() == combination_ids([*further_cells, columns[name]]).max():
             del left[name]
     return [name for name in columns if name not in left]
 
 
-def alone(columns: Texts) -> bool:
+def are_single_runs(columns: Texts) -> bool:
     """Tell whether nearly every row has another combination of texts, which would be a series of one run."""
-    series = numbered([*columns.values()])
+    series = combination_ids([*columns.values()])
     return bool(series.max() + 1 > MAX_COMBINATIONS * len(series))
 
 
-def sparse(columns: Texts, counts: Array, batches: Collection[str] = ()) -> bool:
+def have_few_counts(columns: Texts, counts: Array, batches: Collection[str] = ()) -> bool:
     """Tell whether most rows are in series of too few different counts, though the table has enough of them.
 
     Of `batches` that were mostly run with every name, some rows are enough: then the batch is a factor of all names.
     """
-    series, (different_counts, place) = numbered([*columns.values()]), np.unique(counts, return_inverse=True)
+    series, (different_counts, place) = combination_ids([*columns.values()]), np.unique(counts, return_inverse=True)
     # One pair for each different count of a series.
     series_of_pairs, _ = np.unique(np.stack([series, place]), axis=1)
     counts_of_series = np.bincount(series_of_pairs)
     least = min(READING_LEAST_COUNTS, len(different_counts))
     parts = [[cells for n, cells in columns.items() if (n in batches) is of_batch] for of_batch in (False, True)]
-    crossed = all(parts) and 2 * len(counts_of_series) > math.prod(int(numbered(cells).max()) + 1 for cells in parts)
+    crossed = all(parts) and 2 * len(counts_of_series) > math.prod(
+        int(combination_ids(cells).max()) + 1 for cells in parts
+    )
     of_rows = counts_of_series[series]
     return least > 1 and float(of_rows.min() if crossed else np.median(of_rows)) < least
 
 
-def numbered(columns: Sequence[Objects]) -> Index:
+def combination_ids(columns: Sequence[Objects]) -> Index:
     """Return for each row the number of its combination of texts, sorted; shape (rows,)."""
     codes = [np.unique(cells.astype(str), return_inverse=True)[1] for cells in columns]
     return np.unique(np.stack(codes), axis=1, return_inverse=True)[1].ravel()

@@ -161,11 +161,11 @@ class Machine(Struct, frozen=True, dict=True):
         shows_samples = "batch" in self.columns or {"micro_batch", "micro_batches"} <= {*self.columns}
         return name in ("batch", "global_batch") and (shows_samples or "global_batch" in self.columns)
 
-    def of(self, columns: Columns) -> dict[str, Array]:
+    def parts_of(self, columns: Columns) -> dict[str, Array]:
         """Return the parts by name of configurations, from their columns, with the devices and samples of a step."""
         out = {name: np.asarray(columns[f.name], float) for name, f in self.columns.items() if f.name in columns}
         sequence = self.named.get("sequence")
-        if sequence is not None and sequence.name in columns and IN_TOKENS.search(self.called("global_batch")):
+        if sequence is not None and sequence.name in columns and IN_TOKENS.search(self.part_name("global_batch")):
             out["sequence"] = np.asarray(columns[sequence.name], float)
         if "data_parallel" in out and self.further_ways > 1.0:
             out["further_ways"] = np.full_like(out["data_parallel"], self.further_ways)
@@ -188,7 +188,7 @@ class Machine(Struct, frozen=True, dict=True):
         """What `of` gives for the measured runs, "workers" -> [1, 2, 4, 8]; nothing where no runs are known."""
         if not self.runs:
             return {}
-        return self.of({f.name: np.array([run[f.name] for run in self.runs]) for f in self.factors})
+        return self.parts_of({f.name: np.array([run[f.name] for run in self.runs]) for f in self.factors})
 
     @cached_property
     def growths(self) -> tuple[list[str], dict[tuple[str, ...], Growth | None]]:
@@ -272,9 +272,11 @@ class Machine(Struct, frozen=True, dict=True):
             return None
         levels = [f.name for f in self.factors if not f.numeric]
         runs = [] if like is None else [run for run in self.runs if all(str(run[n]) == str(like[n]) for n in levels)]
-        measured = self.of({f.name: np.array([run[f.name] for run in runs]) for f in self.factors}) if runs else {}
+        measured = (
+            self.parts_of({f.name: np.array([run[f.name] for run in runs]) for f in self.factors}) if runs else {}
+        )
         if not measured:
-            measured = self.of({f.name: np.array([f.upper]) for f in self.factors if f.numeric})
+            measured = self.parts_of({f.name: np.array([f.upper]) for f in self.factors if f.numeric})
         largest = int(np.argmax(measured["workers"]))
         devices_of_node = measured["devices_per_node"] if nodes is None else measured["workers"] / measured["nodes"]
         usual = float(devices_of_node[largest])
@@ -282,7 +284,7 @@ class Machine(Struct, frozen=True, dict=True):
         if nodes is None or nodes.distinct == 1:
             usual = max(usual, USUAL_DEVICES) if per_node is None else float(devices_of_node.max())
         if as_it_is and like is not None and nodes is not None:
-            parts = self.of({name: np.array([value]) for name, value in like.items()})
+            parts = self.parts_of({name: np.array([value]) for name, value in like.items()})
             count, on_nodes = float(parts["workers"][0]), float(parts["nodes"][0])
             if on_nodes > 1.0 and np.ceil(count / usual - SAME) != on_nodes:
                 return float(np.ceil(count / on_nodes))
@@ -436,7 +438,7 @@ class Machine(Struct, frozen=True, dict=True):
         if "micro_batches" not in given and passes is not None and "micro_batch" in parts:
             parts["micro_batches"] = np.maximum(1.0, work / at_once)
 
-    def ask_back(self, given: Parts) -> None:
+    def refuse_unknown_node_size(self, given: Parts) -> None:
         """Refuse nodes of a table that counts devices, or devices of one of nodes, where no node's size is known."""
         named, alternative = ("nodes", "workers") if self.counts_devices else ("workers", "nodes")
         nodes, beside = self.columns.get("nodes"), {alternative, "devices_per_node"}
@@ -494,7 +496,7 @@ class Machine(Struct, frozen=True, dict=True):
 
         def shown(row: int, *names: str) -> list[str]:
             sizes = {name: f"{parts[name][row]:g}" for name in names}
-            return [f"{self.called(n)}={s}" if n in PARTS else f"{s} further ways" for n, s in sizes.items()]
+            return [f"{self.part_name(n)}={s}" if n in PARTS else f"{s} further ways" for n, s in sizes.items()]
 
         # Where only one node was measured, the devices of a full one are supposed, and suppositions contradict nobody.
         size_known = self.fills_nodes and ("devices_per_node" in self.columns or self.columns["nodes"].distinct > 1)
@@ -522,7 +524,7 @@ class Machine(Struct, frozen=True, dict=True):
                 near = " or ".join(f"{n:g}" for n in (below[row], below[row] + product[row]) if n > 0.0)
                 of_ways = f"{text} do not make {devices_shown}: their product is {product[row]:g}"
                 multiple = f"{devices_shown} is no multiple of {text}: {near} would be"
-                hint = hint if is_whole else f"--at {self.called('workers')}={near.split()[0]}, or another split"
+                hint = hint if is_whole else f"--at {self.part_name('workers')}={near.split()[0]}, or another split"
                 raise TableError(of_ways if is_whole else multiple, where=where, hint=hint)
         count = parts.get("workers", parts.get("nodes"))
         if {"batch", "global_batch"} <= {*given} and count is not None:
@@ -531,6 +533,6 @@ class Machine(Struct, frozen=True, dict=True):
                 batches = f"{given['batch'][row]:g} on each of {count[row]:g} are {samples[row]:g}"
                 raise TableError(f"{what}: {batches}", where=where, hint=hint)
 
-    def called(self, name: str) -> str:
+    def part_name(self, name: str) -> str:
         """Return the column of a part, or else its name."""
         return self.columns[name].name if name in self.columns else name

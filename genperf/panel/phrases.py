@@ -123,14 +123,14 @@ class _Words(Struct, dict=True):
 
     def read(self) -> list[tuple[str, str]]:
         """Return what all words say, each phrase as the first kind that it is."""
-        kinds = (self.sign, self.relative, self.machine, self.counted, self.named, self.cell_or_prose, self.apart)
+        kinds = (self.read_sign, self.read_relative, self.read_machine, self.read_counted, self.read_named)
         place = 0
         while place < len(self.words):
-            place, name, value = next(phrase for kind in kinds if (phrase := kind(place)))
+            place, name, value = next(phrase for kind in (*kinds, self.read_cell_or_prose, self.split_glued) if (phrase := kind(place)))
             self.phrases += [(name, value)] if name else []
         return self.phrases
 
-    def sign(self, place: int) -> Phrase | None:
+    def read_sign(self, place: int) -> Phrase | None:
         """Read an option, `--price=$2/h`, or a sign, which says nothing by itself; refuse what is denied."""
         name, sign, value = self.words[place].partition("=")
         is_denied = name.lower() in words_of("headers.without") and self.word(place + 1) != "of"
@@ -140,7 +140,7 @@ class _Words(Struct, dict=True):
             return place + 1, "", ""
         return (place + 1, name, value.replace(",", "")) if sign and name.startswith("--") else None
 
-    def relative(self, place: int) -> Phrase | None:
+    def read_relative(self, place: int) -> Phrase | None:
         """Read a count by the largest one of the runs: `×2 gpus`, as many again, `+16 gpus`."""
         if (change := _RELATIVE.fullmatch(self.words[place])) is None:
             return None
@@ -152,7 +152,7 @@ class _Words(Struct, dict=True):
         largest, number = self.legend.columns[column].ends[-1], float(change[2])
         return end, name, f"{largest * number if change[1] == '×' else largest + number:.15g}"
 
-    def machine(self, place: int) -> Phrase | None:
+    def read_machine(self, place: int) -> Phrase | None:
         """Read a machine: `2x8xh100`, `64 A100 GPUs`, `16x8`."""
         sign = next((k for k in range(place, len(self.words)) if self.words[k] in _SIGNS), len(self.words))
         device, rest = machine_in(" ".join(self.words[place:sign]))
@@ -161,7 +161,7 @@ class _Words(Struct, dict=True):
         end = sign - len(rest.split()) if device else place + 1
         return end, SCALE, " ".join(self.words[place:end])
 
-    def counted(self, place: int) -> Phrase | None:
+    def read_counted(self, place: int) -> Phrase | None:
         """Read a number with what it counts: `64 gpus`, `16 per gpu`, `64 fast gpus`, `10 days`, `1B images`."""
         value, noun = without_thousands(self.words[place]), self.word(place + 1)
         if not _NUMBER.fullmatch(value):
@@ -177,7 +177,7 @@ class _Words(Struct, dict=True):
         is_size = value[-1] in "BbMmT"
         if name and not (is_size and meant_by(name) == "parameters"):
             return end, name, value
-        if option := self.job(value, noun):
+        if option := self.read_job(value, noun):
             return place + 2, *option
         if is_size:
             return end if name else place + 1, self.sizes or name or value, value.upper()
@@ -207,7 +207,7 @@ class _Words(Struct, dict=True):
         is_second = self.phrases and _BETWEEN.fullmatch(self.word(place - 1)) and _NUMBER.fullmatch(self.phrases[-1][1])
         return self.phrases[-1][0] if is_second else SCALE
 
-    def job(self, value: str, noun: str) -> tuple[str, str] | None:
+    def read_job(self, value: str, noun: str) -> tuple[str, str] | None:
         """Return how much is to be done, or by when, as an option; what the runs do not count is refused."""
         unit, counted = canonical_time(noun), header_of(f"{noun}/s").counted if noun.isalpha() else ""
         if header_of(noun).kind == "rate":
@@ -231,7 +231,7 @@ class _Words(Struct, dict=True):
             raise TableError(what, hint="--samples, of what the runs count")
         return "--tokens" if counted == "tokens" else "--samples", value
 
-    def named(self, place: int) -> Phrase | None:
+    def read_named(self, place: int) -> Phrase | None:
         """Read a name with its value behind it: `batch 32`, `batch size of 32`, `strategy FSDP`, `bs = 16`."""
         name, end = self.longest(place, self.name)
         if not name and self.word(place + 1) == "=":
@@ -271,7 +271,7 @@ class _Words(Struct, dict=True):
         phrase = " ".join(self.words[place:end])
         return (end, phrase, phrase) if may_be_wanted else (end, "" if is_counted else name, "")
 
-    def cell_or_prose(self, place: int) -> Phrase | None:
+    def read_cell_or_prose(self, place: int) -> Phrase | None:
         """Read a cell, with its column's name behind it, `FSDP strategy`, or pass over a word that names nothing."""
         word, (cell, end) = self.words[place].lower(), self.longest(place, self.cell)
         if cell is None or (end == place + 1 and self.is_prose(word)):
@@ -281,7 +281,7 @@ class _Words(Struct, dict=True):
         behind = words_in(self.word(end))
         return end + bool(behind and behind <= words_in(cell[0]) and not self.has_value(end + 1)), *cell
 
-    def apart(self, place: int) -> Phrase:
+    def split_glued(self, place: int) -> Phrase:
         """Take a number and a name apart, `64gpus`, `tp8`; any other word is a setting of its own name."""
         word, glued = self.words[place], GLUED.fullmatch(self.words[place])
         number, noun, name, value = glued.groups("") if glued else [""] * 4

@@ -108,11 +108,14 @@ def read_with_roles(
     table = (_with_further_quantities(table, source, roles) if roles.further else table).mapped(mapping)
     machine = table.panel.machine
     if table.panel.step.of_one_a_node:
-        text = f"'{machine.called('batch')}' is that of a device, and nothing shows how many devices a node has"
+        text = f"'{machine.part_name('batch')}' is that of a device, and nothing shows how many devices a node has"
         table = table.noted(Note(f"{text}; --let gpus_per_node=8 says it", "work_grows"))
     if machine.samples_of_one is None:
         return table
-    batch, count = machine.called("global_batch"), machine.called("workers" if machine.counts_devices else "nodes")
+    batch, count = (
+        machine.part_name("global_batch"),
+        machine.part_name("workers" if machine.counts_devices else "nodes"),
+    )
     grew = f"the {batch} grew with the {count} in the runs, and is taken to grow in proportion beyond them"
     return table.noted(Note(f"{grew}; --at {batch}=N fixes it", "work_grows"))
 
@@ -213,10 +216,10 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         """How the table was read, as options that can be copied."""
         return f"read as: {self.reading.options}"
 
-    def meant(self, at: Mapping[str, str], want: str | None = None) -> Recognised:
+    def table_named_by(self, at: Mapping[str, str], want: str | None = None) -> Recognised:
         """Return the source's table that has most of the names and texts of a question and of the given roles."""
 
-        def named(source: Source) -> int:
+        def count_named(source: Source) -> int:
             """Count the names and texts of the question that a table has, in its columns or in its title."""
             columns, wanted = source.columns, header_of(want or "").kind
             words = [(word, word) for word in at.get(SCALE, "").split()]
@@ -239,7 +242,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         # A table that became long has results without names.
         of_runs = [t for t in further if t.headers or any(is_result(n, t.units.get(n, "")) for n in t.columns)]
         tables = [self.source, *of_runs]
-        source = max(tables, key=named)
+        source = max(tables, key=count_named)
         if source is self.source:
             return self
         left_out = step(f"of {len(tables)} tables that of {listed([*source.cells], 6)} is read: the question names it")
@@ -251,7 +254,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         Of several tables it is that which the question names most, and of runs that were scaled in several ways those
         that were scaled as the question says.
         """
-        opened = self.meant(at, want) if self.source.tables else self
+        opened = self.table_named_by(at, want) if self.source.tables else self
         if not at and want is None:
             return opened
         roles, columns = self.given, opened.source.columns
@@ -282,7 +285,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         """What a question may name: the columns, with the scale, those that repeat others, and names for a level."""
         reading, used, synonyms = self.reading, self.reading.roles.columns, self.reading.synonyms
         # A setting in no role says what others do, or the same in every run.
-        repeating = [n for n in reading.of("setting", "kind", "consequence", "constant", "made") if n not in used]
+        repeating = [
+            n for n in reading.names_in_role("setting", "kind", "consequence", "constant", "made") if n not in used
+        ]
         derived, kept = [*self.given.derived, *reading.derived], {*used, *repeating, *synonyms}
         legend = legend_of(self.source, derived, self.mapping, kept)
         legend = replace(legend, scale=reading.scale or "", repeating=tuple(repeating), synonyms=synonyms)

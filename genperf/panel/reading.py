@@ -27,17 +27,17 @@ from genperf.panel.evidence import (
     Consequence,
     Role,
     TableColumn,
-    alone,
+    are_single_runs,
     column_from,
+    combination_ids,
     consequences,
     ending_column,
+    have_few_counts,
     is_size,
     measurement_of_column,
-    numbered,
     ranked,
     repeated_kinds,
     role_by_words,
-    sparse,
     words_in,
 )
 from genperf.panel.machine import PARTS
@@ -152,6 +152,8 @@ class Reading(Struct, eq=False, dict=True):
     roles: Roles
     #: Field's name → column, for counts whose name is in the singular, such as `gpu`, or none of the field's.
     mapping: dict[str, str] = field(default_factory=dict)
+    #: The columns that the question names, and those of a given work of a step.
+    requested: frozenset[str] = frozenset()
     #: Measured columns, the likeliest to be the question first; and whatever the question wants.
     quantities: tuple[str, ...] = ()
     ranked: tuple[str, ...] = ()
@@ -164,7 +166,7 @@ class Reading(Struct, eq=False, dict=True):
     derived: dict[str, str] = field(default_factory=dict)
 
     @property
-    def meanings(self) -> dict[str, TableColumn]:
+    def table_columns(self) -> dict[str, TableColumn]:
         """The columns that the table has."""
         return {name: column for name, column in self.columns.items() if column.role != "made"}
 
@@ -172,13 +174,13 @@ class Reading(Struct, eq=False, dict=True):
     def series(self) -> Index:
         """For each row the number of its combination of kinds; 0 in every row where there are no kinds."""
         kinds = [column.texts for column in self.with_role("kind")]
-        return numbered(kinds or [np.zeros(len(next(iter(self.columns.values())).texts), object)])
+        return combination_ids(kinds or [np.zeros(len(next(iter(self.columns.values())).texts), object)])
 
     @property
     def left_out(self) -> tuple[str, ...]:
         """The columns in no role."""
         used = self.roles.columns | {*self.quantities[:1]}
-        return tuple(n for n in self.meanings if n not in used)
+        return tuple(n for n in self.table_columns if n not in used)
 
     @property
     def synonyms(self) -> dict[str, dict[str, dict[str, str]]]:
@@ -226,7 +228,7 @@ class Reading(Struct, eq=False, dict=True):
         """Return the columns of some roles."""
         return [column for column in self.columns.values() if column.role in roles]
 
-    def of(self, *roles: Role) -> list[str]:
+    def names_in_role(self, *roles: Role) -> list[str]:
         """Return the names of the columns of some roles."""
         return [column.name for column in self.with_role(*roles)]
 
@@ -281,7 +283,9 @@ class Reading(Struct, eq=False, dict=True):
     def read_as(self) -> dict[str, dict[str, Any]]:
         """Return each column's role and reasons, for JSON: {"gpus": {"role": "scale", "why": "whole numbers"}}."""
         scale = {self.scale: "scale"} if self.scale else {}
-        return {n: {"role": scale.get(n, c.role), "why": str(c).partition(": ")[2]} for n, c in self.meanings.items()}
+        return {
+            n: {"role": scale.get(n, c.role), "why": str(c).partition(": ")[2]} for n, c in self.table_columns.items()
+        }
 
 
 def read_columns(
@@ -308,32 +312,32 @@ def read_columns(
     read = {name: column_from(name, cells, units.get(name, ""), columns) for name, cells in columns.items()}
     # A work of a step is over settings.
     requested_names = [*at, *(parse(given_roles.work).names if given_roles.work else ())]
-    requested = {column for name in requested_names if (column := column_named(name, columns)) is not None}
-    reading = Reading(read, given_roles, dict(mapping or {}))
+    requested = frozenset(column for name in requested_names if (column := column_named(name, columns)) is not None)
+    reading = Reading(read, given_roles, dict(mapping or {}), requested)
     for meaning, name in reading.mapping.items():
         if name in read:
             read[name].canonical = meaning
     for name, evidence in read.items():
-        evidence.becomes(*_role_by_itself(evidence, name in requested, given_roles, read))
+        evidence.becomes(*_role_by_itself(reading, evidence))
         if want is not None and plain_name(want) == plain_name(name) and evidence.role == "setting":
             evidence.becomes("measured", WANTED)
     if names:
-        _settle_names(reading, requested, names)
-    _settle_measured(reading, requested, units)
+        _settle_names(reading, names)
+    _settle_measured(reading, units)
     if not given_roles.failures.columns:
         unmeasured = reading.with_role("kind", "label", "setting", "constant", "empty")
         ending = ending_column({c.name: columns[c.name] for c in unmeasured})
         name, _, word = ending.get("failed", "").partition("=")
         rule = FailureRule(ending.get("status"), {name: (word,)} if name else {})
         reading.roles = replace(given_roles, failures=rule)
-    for name in {*reading.roles.failures.columns} & {*read} - {*reading.of("measured")}:
+    for name in {*reading.roles.failures.columns} & {*read} - {*reading.names_in_role("measured")}:
         read[name].becomes("ending", "it says how a run ended")
-    for name in phase_columns(reading.of("measured")).values():
+    for name in phase_columns(reading.names_in_role("measured")).values():
         read[name].becomes("phase", "a part of a step")
     if given_roles.columns and given_roles.whole:
-        for name in {*reading.of("setting", "kind")} - given_roles.columns - requested:
+        for name in {*reading.names_in_role("setting", "kind")} - given_roles.columns - requested:
             read[name].becomes("consequence", "no given role has it")
-    _settle_consequences(reading, requested)
+    _settle_consequences(reading)
     varied = [c for c in reading.with_role("setting", "kind") if c.varies]
     if len(varied) > 2:
         _label_computed_sizes(varied, {*requested, *reading.roles.columns})
@@ -352,7 +356,7 @@ def read_columns(
     pairs = [(column_named(name, columns), amount(text)) for name, text in at.items()]
     new_values = {n for n, value in pairs if n is not None and value is not None and value not in read[n].known}
     _order_quantities(reading, want)
-    _assign_roles(reading, requested, new_values, given_roles, alone)
+    _assign_roles(reading, new_values, given_roles, alone)
     if reading.roles.group and (switches := _names_of_failed_series(reading, dict(pairs))):
         # Read again with these numbers as factors, and not as names of series: other series show what to expect.
         roles = replace(given_roles, intrinsic=(*given_roles.intrinsic, *switches))
@@ -424,11 +428,9 @@ def _derive_cores(reading: Reading, counts: Mapping[str | None, TableColumn], is
         processes.role = "consequence"
 
 
-def _role_by_itself(
-    column: TableColumn, requested: bool, roles: Roles, names: Collection[str]
-) -> tuple[Role, *tuple[str, ...]]:
-    """Return the role of the first rule that a column fulfils by itself, with the reasons; `names` are all columns."""
-    option = roles.by_column.get(column.name)
+def _role_by_itself(reading: Reading, column: TableColumn) -> tuple[Role, *tuple[str, ...]]:
+    """Return the role of the first rule that a column fulfils by itself, with the reasons."""
+    option = reading.roles.by_column.get(column.name)
     if option is not None:
         fitting: dict[str, Role] = {"repeat": "repeat", "categorical": "kind", "group": "kind", "weight": "label"}
         return fitting.get(option, "measured" if option in MEASURED else "setting"), f"given as --{option}"
@@ -442,7 +444,7 @@ def _role_by_itself(
     switch = {*levels} == {"0", "1"}
     # `batch_cost` in seconds is no price.
     no_price = (MONEY,) if column.kind == "time" and column.header.unit in _OF_A_STEP else ()
-    by_words = role_by_words(column.name, names)
+    by_words = role_by_words(column.name, reading.columns)
     of_header = f"its header or its unit is that of {_KINDS[column.kind]}"
     # Repeats have numbers or letters, perhaps behind one and the same word.
     runs = [_NUMBERED.fullmatch(level.lower()) for level in levels]
@@ -456,7 +458,7 @@ def _role_by_itself(
     either, is_none = either_reading(levels) if texts else "", meant in LEVELS and not any(known_values)
     rules: tuple[tuple[bool, Role, str], ...] = (
         (not levels, "empty", "no cell is filled"),
-        (requested, "kind" if texts or switch else "setting", "the question names it"),
+        (column.name in reading.requested, "kind" if texts or switch else "setting", "the question names it"),
         (named_repeat and (counts_runs or column.numeric), "repeat", "it numbers the repeats of a configuration"),
         (by_words is not None and by_words[1] not in no_price, *(by_words or ("label", ""))),
         (column.kind != "" and len(known_values) > 0, "measured", of_header),
@@ -482,7 +484,7 @@ def _role_by_itself(
     return "setting" if score >= 0.0 else "measured", *reasons
 
 
-def _settle_names(reading: Reading, requested: set[str], names: Mapping[str, Sequence[str]]) -> None:
+def _settle_names(reading: Reading, names: Mapping[str, Sequence[str]]) -> None:
     """Settle whether a column of names, or the numbers read from the names, are factors: the other ones become labels.
 
     Names stay where they are kinds of runs, and hold no count and no size that has a meaning or is requested.
@@ -499,17 +501,17 @@ def _settle_names(reading: Reading, requested: set[str], names: Mapping[str, Seq
         meanings = {column.meant for column in others}
         # `2x p3.16xlarge` beside a column of the GPUs counts machines.
         counted_elsewhere = [n for n in read_names if columns[n].meant in meanings and columns[n].meant in LEVELS]
-        counts_and_sizes = [n for n in read_names if columns[n].meant is not None or n in requested]
+        counts_and_sizes = [n for n in read_names if columns[n].meant is not None or n in reading.requested]
         if columns[name].role == "kind" and not meanings.isdisjoint(LEVELS) and not counts_and_sizes:
             for read_name in read_names:
                 columns[read_name].becomes("label", f"'{name}' says it as well")
-        elif name not in requested and columns[name].role in ("kind", "label"):
+        elif name not in reading.requested and columns[name].role in ("kind", "label"):
             columns[name].becomes("label", f"taken apart: {listed(read_names, 6)}")
             for read_name in counted_elsewhere:
                 columns[read_name].becomes("label", "another column counts the same")
 
 
-def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, str]) -> None:
+def _settle_measured(reading: Reading, units: Mapping[str, str]) -> None:
     """Settle what was measured, in which unit, where headers alone do not say it.
 
     One after another: where nothing seems measured, it is the setting most like a measurement; `bw` in GB/s is a
@@ -518,7 +520,7 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
     """
     settings = reading.with_role("setting")
     if not reading.with_role("measured", "ratio"):
-        free = [c for c in settings if c.name not in requested and c.varies and c.meant is None]
+        free = [c for c in settings if c.name not in reading.requested and c.varies and c.meant is None]
         free = [c for c in free if not is_size(c.name)] or free
         # One setting at least is left.
         if free and len(free) < len(settings):
@@ -548,19 +550,20 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
         if too_long.any() and np.all(column.known % 1.0 == 0.0):
             # Where only some are too long for seconds, the unit of the clock is not known.
             column.header = replace(column.header, unit="ns") if too_long.all() else Header("quantity")
-    _settle_labels(reading, requested)
-    if reading.with_role("label") or not requested.isdisjoint(reading.of("kind")):
+    _settle_labels(reading)
+    if reading.with_role("label") or not reading.requested.isdisjoint(reading.names_in_role("kind")):
         _settle_kinds(reading)
 
 
-def _settle_labels(reading: Reading, requested: set[str]) -> None:
+def _settle_labels(reading: Reading) -> None:
     """Take whole numbers of no known header, another one in each row, for labels of the runs.
 
     A setting is one only where no count tells the runs apart, or where its values double: names do not.
     """
     counts = [c for c in reading.with_role("setting") if c.canonical in LEVELS]
     runs_differ = not counts or any(len(c.levels) == len(c.texts) for c in counts)
-    settled = requested | {*reading.roles.by_column} | {c.name for c in reading.columns.values() if WANTED in c.reasons}
+    wanted = {c.name for c in reading.columns.values() if WANTED in c.reasons}
+    settled = reading.requested | wanted | {*reading.roles.by_column}
     has_speed = any(c.kind in ("time", "rate") for c in reading.with_role("measured"))
     for column in reading.with_role("measured") if runs_differ else reading.with_role("measured", "setting"):
         values, rows = np.unique(column.known), len(column.texts)
@@ -588,23 +591,24 @@ def _settle_kinds(reading: Reading) -> None:
     results = [c for c in reading.with_role("measured") if c.kind]
     if len(named) == 1 and results:
         others = [c.texts for c in reading.with_role("setting", "kind") if c is not named[0]]
-        place = numbered(others or [np.zeros(len(named[0].texts), object)])
+        place = combination_ids(others or [np.zeros(len(named[0].texts), object)])
         values = np.where(results[0].values > 0.0, results[0].values, np.nan)
         groups = [of_run for k in np.unique(place) if np.sum(np.isfinite(of_run := values[place == k])) > 1]
         if groups and np.median([np.nanmax(of_run) / np.nanmin(of_run) for of_run in groups]) > NAMES_APART:
             named[0].becomes("kind", RUNS_APART)
 
 
-def _settle_consequences(reading: Reading, requested: set[str]) -> None:
+def _settle_consequences(reading: Reading) -> None:
     """Mark the columns that follow from others by arithmetic; a requested or named column keeps its role."""
     settings, measured, ratios = (
         [c for c in reading.with_role(role) if c.numeric] for role in ("setting", "measured", "ratio")
     )
-    in_order = sorted(settings, key=lambda c: (c.name not in requested, c.meant not in EXTRINSIC, c.meant is None))
+    named = reading.requested
+    in_order = sorted(settings, key=lambda c: (c.name not in named, c.meant not in EXTRINSIC, c.meant is None))
     names = [c.name for c in settings]
     ordered = [*(c.name for c in in_order), *ranked(measured, names), *(c.name for c in ratios)]
     values = {n: reading.columns[n].values for n in ordered}
-    before = reading.of("measured")
+    before = reading.names_in_role("measured")
     for name, consequence in consequences(values, names, reading.series, {c.name for c in ratios}).items():
         base, *further = consequence.factors
         proportional = not further and consequence.factors[base] == 1
@@ -620,7 +624,7 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
         elif not alike:
             # A data set that grew with the workers goes on to grow with them.
             grown = proportional and column.meant == "samples" and reading.columns[base].meant in LEVELS
-            is_factor = column.name in requested or column.role == "ratio" or (column.meant is not None and not grown)
+            is_factor = column.name in named or column.role == "ratio" or (column.meant is not None and not grown)
             column.follows, column.role = follows, column.role if is_factor else "consequence"
     if not reading.with_role("measured", "ratio"):
         # Something was measured, though it rises as the count does.
@@ -1077,7 +1081,7 @@ def measured_roles(
     of_all = header.counted in STEP_WORDS and has_batch_of_all
     # Of work that grows with the workers, what grows less than half as fast may be a time.
     slow = not header.kind and growth < SIZE_GROWTH and reading.scaling_by(name)[0] == "weak"
-    names, growth_of_rate = list(reading.meanings), 0.0 if beside or of_all or slow else growth
+    names, growth_of_rate = list(reading.table_columns), 0.0 if beside or of_all or slow else growth
     if not header.kind and scale is not None and meant_by(scale) is None and np.ptp(reading.series) == 0:
         # What grows faster than such a number at last is no throughput of it.
         counts, values = reading.columns[scale].values, reading.columns[name].values
@@ -1085,7 +1089,9 @@ def measured_roles(
         at_last = growth_along(counts[larger], values[larger])
         growth_of_rate = at_last if at_last > MOST_GROWTH else growth_of_rate
     roles, derived = measurement_of_column(name, names, scale, growth_of_rate, header, reading.mapping)
-    steps, epochs = ([c for n, c in reading.meanings.items() if of.fullmatch(plain_name(n))] for of in (STEPS, EPOCHS))
+    steps, epochs = (
+        [c for n, c in reading.table_columns.items() if of.fullmatch(plain_name(n))] for of in (STEPS, EPOCHS)
+    )
     many = steps or epochs
     if roles.get("time") == name and not header.of and len(many) == 1 and len(many[0].known):
         # What elapsed in so many steps, or epochs.
@@ -1108,7 +1114,7 @@ def measured_roles(
     # The time of a step falls as the steps per second rise; at one split of the network, which shortens it as well.
     splits = [c for c in reading.with_role("setting") if c.canonical in WAYS[1:] and c.varies and c.name != scale]
     of_one_split = [c.texts for c in (*splits, *reading.with_role("kind"))]
-    if splits and len(growths := reading.growths(name, numbered(of_one_split))):
+    if splits and len(growths := reading.growths(name, combination_ids(of_one_split))):
         growth = float(np.median(growths))
     falls = (growth if "time" in roles and header.kind == "rate" else -growth) > LEAST_GROWTH
     of_workers = all(c.canonical == "batch" and not c.varies for c in batches)
@@ -1148,11 +1154,11 @@ def by_group(reading: Reading, roles: Roles, name: str) -> Roles:
     """Return roles in which each group has its own kind of scaling, where times fall in some groups alone."""
     if not roles.group or roles.scaling not in ("strong", "job") or reading.scaling_by(name)[0]:
         return roles
-    falls = reading.growths(name, numbered([reading.columns[n].texts for n in roles.group])) < -LEAST_GROWTH
+    falls = reading.growths(name, combination_ids([reading.columns[n].texts for n in roles.group])) < -LEAST_GROWTH
     return replace(roles, scaling=BY_GROUP) if falls.any() and not falls.all() else roles
 
 
-def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], given: Roles, single: bool) -> None:
+def _assign_roles(reading: Reading, unmeasured: set[str], given: Roles, single: bool) -> None:
     """Give the columns the roles of `read_table` for the first quantity; refuse a table in which nothing is scaled.
 
     One after another: the repeats, the settings, what was measured, the scale, the extrinsic factors, the series. The
@@ -1160,7 +1166,7 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
     of it that is `unmeasured` is requested.
     """
     columns = reading.columns
-    roles = replace(reading.roles, repeat=reading.roles.repeat or next(iter(reading.of("repeat")), ""))
+    roles = replace(reading.roles, repeat=reading.roles.repeat or next(iter(reading.names_in_role("repeat")), ""))
     # Constant counts of the machine are no settings: the nodes, where the devices of each are scaled; all counts of
     # nodes and devices, where threads or the like are.
     canonical_scale, of_machine = None if reading.scale is None else canonical_of(reading.scale), tuple[str, ...]()
@@ -1168,7 +1174,7 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
         of_machine = (*LEVELS, "devices_per_node")
     elif canonical_scale == "devices_per_node":
         of_machine = ("nodes",)
-    stated = {*requested, *roles.extrinsic, reading.scale}
+    stated = {*reading.requested, *roles.extrinsic, reading.scale}
     all_settings = reading.with_role("made", "setting")
     settings = [c for c in all_settings if c.varies or c.name in stated or c.canonical not in of_machine]
     names = [*roles.extrinsic, *(c.name for c in settings)]
@@ -1207,7 +1213,7 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
     counts = [n for c in settings if (n := c.name) in execution or (n == reading.scale and not is_size(n))]
     counts = [n for n in counts if n not in roles.intrinsic]
     roles = replace(roles, extrinsic=tuple(dict.fromkeys([*roles.extrinsic, *counts])))
-    roles = _with_series(reading, roles, settings, requested, unmeasured)
+    roles = _with_series(reading, roles, settings, unmeasured)
     reading.roles = by_group(reading, roles, reading.quantities[0]) if roles.group else roles
 
 
@@ -1249,9 +1255,7 @@ def _product_of_settings(reading: Reading, column: TableColumn, follows: Consequ
     return {column.name: "*".join(quote_name(c.name) for c in factors)} if is_product else {}
 
 
-def _with_series(
-    reading: Reading, roles: Roles, settings: Sequence[TableColumn], requested: set[str], unmeasured: set[str]
-) -> Roles:
+def _with_series(reading: Reading, roles: Roles, settings: Sequence[TableColumn], unmeasured: set[str]) -> Roles:
     """Return roles with the group columns, whose combinations are series, or else the levels; the rest is intrinsic.
 
     Names of kinds are series where nothing but the scale varies within them, and each has several counts; with them a
@@ -1260,11 +1264,11 @@ def _with_series(
     columns, scale = reading.columns, reading.scale
     # The texts that name kinds, then the numbers that are free to be factors, and the batches among these.
     kinds = [c for c in reading.with_role("kind") if c.name not in roles.group]
-    kinds = [c for c in kinds if c.name in requested or not _names_the_serial_run(c, columns.get(scale or ""))]
-    repeated = repeated_kinds({c.name: c.texts for c in kinds if not c.is_provenance}, requested)
+    kinds = [c for c in kinds if c.name in reading.requested or not _names_the_serial_run(c, columns.get(scale or ""))]
+    repeated = repeated_kinds({c.name: c.texts for c in kinds if not c.is_provenance}, reading.requested)
     texts = [c.name for c in kinds if c.name not in repeated]
     texts += [c.name for c in reading.with_role("label") if c.is_provenance and c.names_kinds]
-    free = [c for c in settings if c.name not in roles.extrinsic and not _repeats_the_scale(reading, c, requested)]
+    free = [c for c in settings if c.name not in roles.extrinsic and not _repeats_the_scale(reading, c)]
     of_a_worker = column_of("batch", columns)
     batches = [c.name for c in free if c.name == of_a_worker or c.canonical in _BATCHES]
     series: dict[str, Any] = {}
@@ -1276,11 +1280,13 @@ def _with_series(
         # Column → its cells; an empty mapping from here on means that there are no series.
         series = {n: columns[n].texts for n in [*texts, *per_worker]}
         counts = np.empty(0) if scale is None else columns[scale].values
-        for name in [n for n in texts if columns[n].is_provenance and n not in requested]:
-            if series and (alone(series) or (len(series) > 1 and len(counts) and sparse(series, counts))):
+        for name in [n for n in texts if columns[n].is_provenance and n not in reading.requested]:
+            if series and (
+                are_single_runs(series) or (len(series) > 1 and len(counts) and have_few_counts(series, counts))
+            ):
                 del series[name]  # nearly each run is of another place or day: that separates no series
         tells_apart = any(RUNS_APART in columns[n].reasons for n in series)
-        if series and len(counts) and sparse(series, counts, per_worker) and not tells_apart:
+        if series and len(counts) and have_few_counts(series, counts, per_worker) and not tells_apart:
             series = {}
     if series:
         of_series = not {*series}.isdisjoint(batches)
@@ -1319,7 +1325,7 @@ def _is_global_batch(reading: Reading, batch: TableColumn, scale: TableColumn) -
     return np.allclose(batch.values, part_values["micro_batch"] * part_values["micro_batches"] * ways)
 
 
-def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str]) -> bool:
+def _repeats_the_scale(reading: Reading, column: TableColumn) -> bool:
     """Tell whether a setting follows from the scale and the batch of a worker.
 
     It has one value at each count, or it is the batch of all, by its name or its values, where that of one is there. A
@@ -1335,10 +1341,10 @@ def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str
         return any(np.allclose(column.values, scale.values * c.values[0]) for c in fixed)
     if column.canonical == "global_batch":
         return _is_global_batch(reading, column, scale)
-    if column.canonical is not None and column.name in requested:
+    if column.canonical is not None and column.name in reading.requested:
         return False
     if column.canonical not in (None, "bytes") or not column.varies:
         return False
-    if column.name in requested:
+    if column.name in reading.requested:
         return scale.name in factors or reading.multiple_of(column) is not None
     return _combination_count([scale, column]) == _combination_count([scale])

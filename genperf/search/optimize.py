@@ -452,7 +452,7 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
     space = checked_space(axes, schema, [*constraints, *aims, *job.formulas], group)
     machine = result.panel.machine
-    columns_of_parts = [machine.called(part) for part in ("workers", *machine.splits)]
+    columns_of_parts = [machine.part_name(part) for part in ("workers", *machine.splits)]
     if machine.splits_divide and columns_of_parts[0] in space.varied and {*columns_of_parts} <= {*space.names}:
         devices, *ways = map(quote_name, columns_of_parts)
         ways += [f"{machine.further_ways:g}"] if machine.further_ways > 1.0 else []

@@ -318,7 +318,7 @@ def suggest(
         # Where no run below the target narrows it, the target itself does.
         for could_be in [_candidates(result, query, candidates), *([query] if candidates is None else [])]:
             ranking = _ranking_of(result, could_be, query, width, cost, work, band, rated_step)
-            ranked = ranking.of(ranking.start, ranking.contained)
+            ranked = ranking.best_first(ranking.start, ranking.contained)
             if len(chosen := ranking.batch(ranked, k, within)):
                 break
     beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
@@ -389,7 +389,7 @@ class _Ranking(Struct, frozen=True, eq=False):
         width_now, widths_after = widths[0], widths[1:]
         return widths_after, 1.0 - widths_after / width_now if width_now > 0.0 else 0.0 * widths_after
 
-    def of(self, now: Knowledge | StackKnowledge, contained: Knowledge | StackKnowledge) -> pd.DataFrame:
+    def best_first(self, now: Knowledge | StackKnowledge, contained: Knowledge | StackKnowledge) -> pd.DataFrame:
         """Return the candidates by the gain of measuring each next, the best first."""
         widths, promised = self._narrowed(contained, self.contained)
         _, gain = self._narrowed(now, self.start)
@@ -409,7 +409,7 @@ class _Ranking(Struct, frozen=True, eq=False):
                 break
             place = int(ranked.index[0])
             now, contained = now.after(place), contained.after(place)
-            ranked = self.of(now, contained).drop(index=[row.index[0] for row in rows])
+            ranked = self.best_first(now, contained).drop(index=[row.index[0] for row in rows])
         return pd.concat(rows, ignore_index=True) if rows else ranked.iloc[:0]
 
 

@@ -529,7 +529,7 @@ def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(
         times[code.co_name] += count
     assert [times[name] for name in ("axis_of", "panel_of", "predicted_columns", "central_and_band")] == [1] * 4
     # No sentence, cause or published series is looked for that the card does not show.
-    assert not {"sentences_of", "limit_of", "why", "beside_published"} & {*times}
+    assert not {"sentences_of", "limit_of", "why", "compared_with_published"} & {*times}
     functions = [code for code in runs if not code.co_name.startswith("<")]
     assert len(functions) < 623
     assert len({code.co_filename for code in functions}) < 79

@@ -13,7 +13,7 @@ from msgspec import to_builtins
 import genperf as gp
 from genperf import datasets
 from genperf.asking.ask import Question
-from genperf.asking.one_run import about, run_of_row
+from genperf.asking.one_run import run_answer, run_of_row
 from genperf.facts import Training
 from genperf.normal.runs import place_of_run
 from genperf.panel.words import row_of_words
@@ -175,7 +175,7 @@ def test_python_and_a_table_of_one_row_answer_alike(tmp_path: Path, shell: Shell
 
 def test_days_of_a_stated_share_hold_what_is_not_known_of_the_operations() -> None:
     by_share, by_rate = (
-        about(row_in(f"64xh100 7B bf16 {speed}"), question=TRILLION).numbers["training"]
+        run_answer(row_in(f"64xh100 7B bf16 {speed}"), question=TRILLION).numbers["training"]
         for speed in ("40%", "603063tok/s")
     )
     # 6 · 7e21 operations at 40 % of 64 · 989.4e12; 7B may be 6.5 to 7.6 billion, and attention comes to them.
@@ -185,29 +185,29 @@ def test_days_of_a_stated_share_hold_what_is_not_known_of_the_operations() -> No
     assert by_share["days_lower"] == pytest.approx(0.93 * by_rate["days_lower"], rel=1e-5)
     assert by_share["days_upper"] > 1.09 * by_rate["days_upper"]
     # No end is above the peak.
-    assert about(row_in("64xa100 13B 200000tok/s")).numbers["mfu_upper"] == 1.0
+    assert run_answer(row_in("64xa100 13B 200000tok/s")).numbers["mfu_upper"] == 1.0
 
 
 def test_an_input_embedding_that_only_looks_up_is_in_the_interval() -> None:
     # Of 45.6 million parameters 16.4 are one: the operations that PyTorch counted are in the interval, and below 6·P.
     run = gp.datasets.frame("gpu_transformer").sort_values(["parameters", "seq_length", "batch"]).iloc[0]
     shape = f"layers={run.layers} hidden={run.hidden_size} seq={run.seq_length} gbs={run.batch}"
-    used = about(row_in(f"h200 bf16 params={run.parameters} {shape} step_s={run.step_time_s}")).numbers
+    used = run_answer(row_in(f"h200 bf16 params={run.parameters} {shape} step_s={run.step_time_s}")).numbers
     assert used["mfu_lower"] < run.flops_per_step / run.step_time_s / used["peak"] < used["mfu"]
 
 
 def test_a_peak_of_another_precision_is_named() -> None:
     assert "the fp32 peak of TPU v4 is not known: that of 16 bits is taken" in str(
-        about(row_in("64xtpu-v4 7B fp32 9e3tok/s"))
+        run_answer(row_in("64xtpu-v4 7B fp32 9e3tok/s"))
     )
     for known in ("8xp100 7B fp32 100tok/s", "8xp100 7B 100tok/s"):
-        assert "is not known" not in str(about(row_in(known)))
+        assert "is not known" not in str(run_answer(row_in(known)))
 
 
 def test_a_stated_share_does_not_stay_at_other_counts_more_than_a_rate_does() -> None:
     # 40.75 % is 76,800 tokens/s: what the second node costs is not known of either.
     by_rate, by_share = (
-        about(row_in(f"8xh100 7B bf16 {speed}"), {"count": "64gpus"}, TRILLION).numbers["training"]
+        run_answer(row_in(f"8xh100 7B bf16 {speed}"), {"count": "64gpus"}, TRILLION).numbers["training"]
         for speed in ("76800tok/s", "40.75%")
     )
     assert by_share["days"] == pytest.approx(by_rate["days"], rel=1e-3)
@@ -217,21 +217,25 @@ def test_a_stated_share_does_not_stay_at_other_counts_more_than_a_rate_does() ->
 
 
 def test_what_to_run_next_depends_on_the_count_and_a_count_without_tokens_is_not_passed_over() -> None:
-    answer = about(row_in("8xh100 7B 76800tok/s"), at={"count": "64"})
+    answer = run_answer(row_in("8xh100 7B 76800tok/s"), at={"count": "64"})
     assert ("are of a training: add --tokens" in str(answer), answer.numbers["training"]) == (True, None)
     # No tokens would answer it of images.
-    assert "are of a training: a run of another" in str(about(row_in("8xv100 resnet50 2900img/s"), at={"count": "64"}))
+    assert "are of a training: a run of another" in str(
+        run_answer(row_in("8xv100 resnet50 2900img/s"), at={"count": "64"})
+    )
     for count, told in (("8", "it again"), ("4", "4 devices"), ("16", "16 devices on 2 nodes")):
-        answer = about(row_in("8xh100 7B 76800tok/s"), {"count": count}, TRILLION)
+        answer = run_answer(row_in("8xh100 7B 76800tok/s"), {"count": count}, TRILLION)
         assert answer.numbers["training"]["next"] == f"measure {told}"
     # One device is no node: the second one is of eight as well.
-    answer = about(row_in("1xh100 7B 9600tok/s"), {"count": "64"}, TRILLION)
+    answer = run_answer(row_in("1xh100 7B 9600tok/s"), {"count": "64"}, TRILLION)
     assert answer.numbers["training"]["next"] == "measure 16 devices on 2 nodes"
 
 
 def test_what_explains_too_little_is_not_named_and_small_products_come_first() -> None:
     # Four thirds of 6.4 % are still below what nine in ten reach.
-    far, small = (about(row_in(text)).numbers["less_by"] for text in ("8xa100 70B bf16 20TFLOP/s", "1xa100 124M 9%"))
+    far, small = (
+        run_answer(row_in(text)).numbers["less_by"] for text in ("8xa100 70B bf16 20TFLOP/s", "1xa100 124M 9%")
+    )
     assert not any("computed again" in text for text in far)
     assert small[0] == "products too small for the device"
 
@@ -251,14 +255,14 @@ def test_what_explains_too_little_is_not_named_and_small_products_come_first() -
 def test_what_is_high_or_low_among_published_runs_is_explained(
     words: str, less: tuple[str, ...], more: tuple[str, ...]
 ) -> None:
-    numbers = about(row_in(words)).numbers
+    numbers = run_answer(row_in(words)).numbers
     assert (numbers["less_by"][:1], numbers["more_by"][:1]) == (less, more)
 
 
 def test_an_exchange_between_nodes_is_named_of_several_alone() -> None:
     for nodes, named in ((2, True), (1, False)):
         row = {"gpu": "A100", "gpus": 16, "nodes": nodes, "params": 70e9, "mfu": "20 %"}
-        assert ("an exchange between nodes that nothing hides" in about(row).numbers["less_by"]) == named
+        assert ("an exchange between nodes that nothing hides" in run_answer(row).numbers["less_by"]) == named
 
 
 @pytest.mark.parametrize(

@@ -300,7 +300,7 @@ def test_a_number_that_several_sizes_give_is_no_setting() -> None:
 def test_a_share_of_two_columns_or_a_sequential_time_is_not_what_was_measured() -> None:
     source = understood(pd.DataFrame(SHARES))
     reading = read_columns(source.columns, units=source.units)
-    assert (reading.quantities[0], reading.meanings["b / a"].role) == ("a TFLOP/s/GPU", "ratio")
+    assert (reading.quantities[0], reading.table_columns["b / a"].role) == ("a TFLOP/s/GPU", "ratio")
     reading = read_columns({"threads": [1, 2, 4], "Serial (s)": [6.6, 15.4, 30.8], "OpenMP (s)": [6.5, 7.5, 7.2]})
     assert reading.quantities == ("OpenMP (s)", "Serial (s)")
 

@@ -156,8 +156,8 @@ def test_the_meaning_of_each_column(name: str, tmp_path: Path) -> None:
     source = understood(str(tmp_path / "runs.csv"))
     reading = read_columns(source.columns, at=case.at, want=case.want, units=source.units)
     assert (reading.scale, reading.quantities) == (case.scale, case.quantities)
-    assert {n: reading.meanings[n].role for n in case.roles} == case.roles
-    assert all(meaning.reasons for meaning in reading.meanings.values())
+    assert {n: reading.table_columns[n].role for n in case.roles} == case.roles
+    assert all(meaning.reasons for meaning in reading.table_columns.values())
     assert reading.roles.texts.get("group", "") == case.group
 
 
