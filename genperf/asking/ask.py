@@ -155,7 +155,7 @@ def work_of(result: FitResult, question: Question) -> StepWork:
 def expectation(
     result: FitResult, query: Query, interval: float, forecast: MixtureForecast | None = None
 ) -> tuple[Expectation, dict[str, npt.NDArray[Any]]]:
-    """Return the prediction at one configuration, whose forecast may be known, and the columns of `predict` there."""
+    """Return the prediction at one configuration and the columns of `predict` there; `forecast` may be given."""
     quantity = result.schema.target
     row = predicted_columns(result, query, interval, "prediction", forecast)
     value = Interval(*(float(row[name][0]) for name in (quantity.name, "lower", "upper")))

@@ -115,7 +115,7 @@ def joint_answer(runs: Sequence[OneRun]) -> OneRun:
 
 
 def run_answer(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question: Question | None = None) -> OneRun:
-    """Return the answer about the run of a row; of tokens, also how long they take at the counts of `at`."""
+    """Return the answer about the run of a row; of given tokens also how long they take at the counts of `at`."""
     question = question or Question()
     unread = str(row.get(UNREAD, ""))
     if options := {name.removeprefix("--"): row[name] for name in row if name.startswith("--")}:
@@ -314,7 +314,7 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
 
 
 def _with_rate(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
-    """Return a run with the rate that its row shows: that of the network's samples first, a time of no step last."""
+    """Return a run with the rate that its row shows: samples of the network first, a time last."""
     row = {n: number for n, cell in cells.items() if canonical_of(n) not in LEVELS and (number := number_of(cell))}
     row |= {"devices": run.devices, "nodes": run.nodes}
     headers = {n: header for n in row if (header := header_of(n)).kind in ("rate", "time") and header.of != "job"}
@@ -467,7 +467,7 @@ def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tup
 
 
 def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed: str) -> str:
-    """Return what is wrong with a stated figure that fits no convention: one usual mistake, or two, explain it."""
+    """Return the one or two usual mistakes that explain a stated figure which fits no convention."""
     claim = run.claims[claimed]
     figure = f"the {'printed' if claimed == PRINTED else 'stated'} {share_text(claim, decimals=int(claim < 0.1))}"
     peak = three_digits(run.device.sparse * run.dense_peak / 1e12)
@@ -596,7 +596,7 @@ def _machine(run: TrainingRun, requested: Mapping[str, str]) -> dict[str, Any]:
 def _why_interval_is_wide(
     run: TrainingRun, used: Utilisation, devices: float, nodes: float, is_hinted: bool
 ) -> tuple[str, str]:
-    """Return why the interval of a training at some counts is no narrower, and the run to make next."""
+    """Return what keeps the interval of a training at some counts wide, and the run that would narrow it."""
     count, convention = min(2.0 * run.devices, devices), next(iter(conventions_of(run)))
     if used.mfu is None and (place := used.normal) is not None:
         reason = f"no run: the interval is that of {place.runs} published {place.among} ({convention})"

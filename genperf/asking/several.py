@@ -67,7 +67,7 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
 
 
 def _limits_kept_text(planned: Planned | None) -> str:
-    """Return whether a configuration keeps the limits of a plan, surely or as expected; "" without limits."""
+    """Return in words whether a configuration keeps the limits of a plan, surely or as expected; "" without limits."""
     if planned is None or not planned.breaks:
         return "" if planned is None else plan_line(planned)
     plan, chosen = planned.plan, planned.chosen

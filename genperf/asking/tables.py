@@ -612,7 +612,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     ) -> tuple[float, str] | None:
         """Return a line for another series that may be meant, at the same configuration; None without a model.
 
-        That of a plan has its own count and what it costs, which stands before the line: the cheapest comes first.
+        Of a plan each series has a count and a cost of its own; lines are sorted by the cost before them.
         """
         another = replace(self, series=_series(self.reading, {**at, **levels}))
         with suppress(GenperfError):

@@ -85,7 +85,7 @@ def factors_read(result: FitResult) -> set[str]:
 
 
 def _reads_in_steps(node: Node, name: str) -> bool:
-    """Tell whether a function that jumps reads a factor, as `ceil(workers/8)` does."""
+    """Tell whether a step function reads a factor, as `ceil(workers/8)` does."""
     return any(node_called.function in STEPS and name in names_in(node_called) for node_called in calls_in(node))
 
 
@@ -362,7 +362,7 @@ def _domain(factor: Factor, values: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _spread_over_range(factor: Factor, values: tuple[Any, ...], u: Array) -> AnyArray:
-    """Return a factor's values at points u between 0 and 1: low·(high/low)^u, or low + (high − low)·u; or levels."""
+    """Return a factor's values at points u in [0, 1]: low·(high/low)^u, or low + (high − low)·u, or levels."""
     if not factor.numeric:
         return np.asarray(np.array(values, dtype=object)[np.minimum((u * len(values)).astype(int), len(values) - 1)])
     low, high = values

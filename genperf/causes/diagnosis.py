@@ -209,7 +209,7 @@ def _measured(
 
 
 def _with_sound_runs(slow: Runs, sound: Runs) -> Runs:
-    """Return slow runs with sound ones of the same program beside them."""
+    """Return slow runs together with sound runs of the same program, as a reference."""
     names = ("devices", "nodes", "batch", "seconds", "scatter")
     both: dict[str, Any] = {name: np.concatenate([getattr(slow, name), getattr(sound, name)]) for name in names}
     phases = {name: np.concatenate([values, sound.phases[name]]) for name, values in slow.phases.items()}
@@ -218,7 +218,7 @@ def _with_sound_runs(slow: Runs, sound: Runs) -> Runs:
 
 
 def _scaling_columns(panel: Panel) -> list[str]:
-    """Return the columns that count devices and nodes, and that tell the work of a device."""
+    """Return the columns of the devices, of the nodes, and of the work of a device."""
     nodes = (panel.node(name) for name in _SCALED)
     return [name for node in nodes if node is not None for name in sorted(names_in(node))]
 
@@ -253,7 +253,7 @@ def _configurations_at(panel: Panel, at: dict[str, Any]) -> list[int]:
 
 
 def _is_level(value: float | str, wanted: Any) -> bool:
-    """Tell whether a measured value is a wanted one, which may be text."""
+    """Tell whether a measured value is a given one, a number or a text."""
     try:
         return bool(np.isclose(float(value), float(wanted)))
     except ValueError:

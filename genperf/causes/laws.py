@@ -76,7 +76,7 @@ def _several(runs: Runs) -> bool:
 
 
 def _alone(runs: Runs) -> bool:
-    """Tell whether the batch may be small: sound runs beside these have the same, and a job has none."""
+    """Tell whether a small batch may be the cause: not beside sound runs of the same batch, nor for a job."""
     return bool(runs.slow.all()) and not runs.jobs
 
 

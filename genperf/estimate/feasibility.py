@@ -242,11 +242,11 @@ def _by_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, floa
 
 def _signed_probit(basis: Array, signs: Array, runs: _Outcomes) -> tuple[Array, bool]:
     """Return headroom and slopes, and whether the slopes of factors whose larger values help were left free to harm."""
-    theta, wrong = _probit(basis, signs, runs.bounds(free=False))
-    if wrong:
-        freer, fewer = _probit(basis, signs, runs.bounds(free=True))
-        if fewer < wrong:
-            return freer, True
+    theta, misjudged = _probit(basis, signs, runs.bounds(free=False))
+    if misjudged:
+        free_theta, misjudged_freely = _probit(basis, signs, runs.bounds(free=True))
+        if misjudged_freely < misjudged:
+            return free_theta, True
     return theta, False
 
 

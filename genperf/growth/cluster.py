@@ -97,7 +97,7 @@ class Cluster(Struct, frozen=True, eq=False, dict=True):
 
 
 def shown(weights: Array, beyond: bool) -> Cluster:
-    """Return what one series shows by its posterior weights, shape (walks, curves); the step only beyond one node.
+    """Return what the weights of one series, (walks, curves), show of its cluster; the step only beyond one node.
 
     The likelihood of a kind is the mean of its density ratio over the curves by their weights.
     """
@@ -109,7 +109,7 @@ def shown(weights: Array, beyond: bool) -> Cluster:
 
 
 def combined(others: Sequence[Cluster]) -> Cluster | None:
-    """Return what several series show together, no more than `MOST_CLUSTER_SERIES` of them; None without a series."""
+    """Return what at most `MOST_CLUSTER_SERIES` series show of their cluster together; None without a series."""
     if not others:
         return None
     scale = min(1.0, MOST_CLUSTER_SERIES / len(others))

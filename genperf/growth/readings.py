@@ -152,7 +152,7 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
 
 
 def as_wide_as_one_node(readings: Sequence[Weighed]) -> Sequence[Weighed]:
-    """Return the readings by their shares of the interval: nearly all is that of one node, where that is not known."""
+    """Return the readings by their shares of the interval: of unknown nodes, nearly all is for runs on one."""
     alone = sum(candidate.share for candidate in readings if candidate.reading.one_node)
     if not 0.0 < alone < UNKNOWN_NODE:
         return readings

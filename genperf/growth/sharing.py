@@ -161,7 +161,7 @@ ALONE = Shared()
 
 
 def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
-    """Return what the other series show of each, in their order, and last what all show of one more.
+    """Return for each series what the others show of it, in order, and last what all of them show of a new one.
 
     Only series of several counts show something, those of the largest counts first.
     """
@@ -178,7 +178,7 @@ def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
         clusters[k] = shown(of_all, k in beyond)
 
     def shown_without(place: int | None) -> Shared:
-        """Return what all series but one show."""
+        """Return what all series but one show of that one."""
         others = [cluster for k, cluster in clusters.items() if k != place]
         return Shared(combined(others), len(beyond - {place}))
 
@@ -235,7 +235,7 @@ def table_shares(table: Table, hints: Mapping[str, str]) -> TableShares:
 
 
 def _weighed_rows(table: Table) -> Mask:
-    """Tell which rows are of groups that are weighed: all where largest scales differ, else some groups by a hash."""
+    """Return which rows are of compared groups: all where the largest scales differ, else some, chosen by a hash."""
     group_of_row = number_rows(table.frame, table.group)
     groups = int(group_of_row.max()) + 1
     scale = table.panel.axis.factor
@@ -250,7 +250,7 @@ def _weighed_rows(table: Table) -> Mask:
 
 
 def _hash_order(name: str) -> str:
-    """Return a hash to sort by: neighbours in a table are alike, and this takes series from all over it."""
+    """Return a hash by which series are sorted before some are chosen, because neighbours in a table are alike."""
     return hashlib.sha256(name.encode()).hexdigest()
 
 
@@ -312,7 +312,7 @@ def _donor_changes(
 
 
 def _evenly_chosen(listed: Sequence[T], most: int) -> list[T]:
-    """Return so many of a list at most, evenly spread over it."""
+    """Return at most so many entries of a list, evenly spread over it."""
     return [listed[k] for k in np.unique(np.linspace(0, len(listed) - 1, min(len(listed), most)).round().astype(int))]
 
 
@@ -367,7 +367,7 @@ def _distances(donors: Sequence[NamedSeries], listed: Sequence[NamedSeries], bas
 def _factors_beyond(
     listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], base: Count, at: Count
 ) -> dict[str, Array]:
-    """Return the numeric factors of series at a larger count: they grow as the median donor's do."""
+    """Return the numeric factors of series at a larger count, where they grow as the median donor's do."""
     out = {}
     for name in listed[0].series.columns:
         have = [donor for donor in donors if name in donor.series.columns and donor.at(base, name) > 0.0]

@@ -55,7 +55,7 @@ def _runs(result: Json) -> list[tuple[dict[str, Cell], str]]:
 
 
 def _list_of_runs(result: Json, key: str, runs: int) -> list[Json]:
-    """Return a list that has an item a run; an empty one where it is not exported."""
+    """Return an exported list with one item per run; empty where it is not exported."""
     items = result.member(key).list() if result.has(key) else []
     if result.has(key) and len(items) != runs:
         raise TableError(f"holds {runs} 'times' and {len(items)} '{key}'", where=result.where)

@@ -74,7 +74,7 @@ def compose(
 
 
 def _without_absent_factors(node: Node, factors: Panel) -> Node:
-    """Return a formula without the factors of its products that the table lacks."""
+    """Return a formula without the factors that the table lacks."""
     match node:
         case Call("multiply" | "divide", (other, Name(name))) | Call("multiply", (Name(name), other)) if (
             name in ALIASES and not factors.has(name)

@@ -109,7 +109,7 @@ class Family(Struct, frozen=True):
 
 
 def _nodes_as_workers(panel: Panel) -> Panel:
-    """Return the panel, where only nodes are counted with these as the workers."""
+    """Return the panel; where only nodes are counted, they are the workers."""
     if panel.workers is not None or panel.nodes is None:
         return panel
     return replace(panel, mapping={**panel.mapping, "workers": panel.nodes.name})

@@ -110,7 +110,7 @@ def _terms_of_pass(layout: TransformerLayout) -> Iterator[tuple[str, bool, str]]
 
 
 def _terms_of_step(layout: TransformerLayout) -> Iterator[tuple[str, bool, str]]:
-    """Yield what a step takes beside its passes, as `_terms_of_pass` does."""
+    """Yield the terms of a step beside its passes, as `_terms_of_pass` yields those of a pass."""
     split, switches = layout.split, layout.switches
     data, experts, between = map(split, ("data_parallel", "expert_parallel", "nodes"))
     gathered, offloaded = data and "gathered" in switches, "offloaded" in switches

@@ -17,7 +17,7 @@ FILE = Path(__file__).parent / "record.json"
 
 
 def record_like(ratio: float, leaves_node: bool, verdict: str) -> Record | None:
-    """Return the record of predictions like one; None where no published series was judged so.
+    """Return how predictions of the same reach and verdict did on published series; None without such series.
 
     The ratio is the predicted count over the largest measured one; it leaves the node where all runs lie on one.
 

@@ -74,7 +74,7 @@ def forecast_at(panel: Panel, at: Mapping[str, Any], along: str | None = None) -
 
 
 def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
-    """Return levels for the categorical factors that were measured together, with the given ones.
+    """Return levels of the categorical factors, the given ones among them, that were measured together.
 
     Of several they are those with the most values of the given numbers, then the farthest, then of the most runs. A
     given size that was measured, such as that of a network, counts as a level.
@@ -151,7 +151,7 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _usual_sizes(panel: Panel, given_sizes: Mapping[str, float]) -> dict[str, Any]:
-    """Return the sizes that most runs of all levels, two at least, have beside given ones: the layers of a network."""
+    """Return the sizes, as layers, that most runs of at least two levels have together with the given ones."""
     others = [f.name for f in panel.factors if f.numeric and f.role == "intrinsic" and f.name not in given_sizes]
     with_sizes = [run for run in panel.runs if all(run[name] == size for name, size in given_sizes.items())]
     beside = Counter(tuple(run[name] for name in others) for run in with_sizes)

@@ -126,7 +126,9 @@ class _Words(Struct, dict=True):
         kinds = (self.read_sign, self.read_relative, self.read_machine, self.read_counted, self.read_named)
         place = 0
         while place < len(self.words):
-            place, name, value = next(phrase for kind in (*kinds, self.read_cell_or_prose, self.split_glued) if (phrase := kind(place)))
+            place, name, value = next(
+                phrase for kind in (*kinds, self.read_cell_or_prose, self.split_glued) if (phrase := kind(place))
+            )
             self.phrases += [(name, value)] if name else []
         return self.phrases
 

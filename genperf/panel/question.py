@@ -171,7 +171,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
 
 
 def _count_of_grid(legend: Legend, column: str, text: str) -> tuple[str, str]:
-    """Return the count of devices and their number for a grid of three sides, `4x8x8`, where those of the runs give it.
+    """Return the column of the devices and their number for a grid, `4x8x8`, where the runs have such grids.
 
     Another column and its text stay.
     """

@@ -550,7 +550,7 @@ def _number_sets(columns: Mapping[str, AnyArray]) -> dict[str, int]:
 
 
 def _per_device_columns(panel: Panel, columns: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
-    """Return the columns, with a device's batch and a node's devices in the place of those of all, where both vary."""
+    """Return the columns, with a device's batch and a node's devices in place of the totals where both vary."""
     shared, parts = dict(columns), [panel.find("global_batch"), panel.workers, panel.nodes]
     for of_all, count in itertools.pairwise(part.name if part is not None else "" for part in parts):
         if of_all in columns and count in columns:
@@ -561,7 +561,7 @@ def _per_device_columns(panel: Panel, columns: Mapping[str, AnyArray]) -> dict[s
 
 
 def _levels_measured_once(medians: Table) -> Iterator[str]:
-    """Name the levels that one configuration has."""
+    """Name the levels that only one configuration has."""
     for factor in medians.categorical:
         levels, counts = np.unique(medians.columns[factor.name].astype(str), return_counts=True)
         once = levels[counts == 1].tolist()
@@ -573,7 +573,7 @@ def _levels_measured_once(medians: Table) -> Iterator[str]:
 
 
 def _numbers_at_one_level(medians: Table) -> Iterator[str]:
-    """Name the numbers that vary at a single level of a categorical factor."""
+    """Name the numbers that vary only at one level of a categorical factor."""
     for number in medians.numeric:
         for text in medians.categorical:
             by_level = pd.Series(medians.columns[number.name]).groupby(medians.columns[text.name].astype(str))

@@ -175,7 +175,7 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
 
 
 def _network_and_numbers(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the network's name, which few words may be that nothing reads, and the numbers among them."""
+    """Return the name of the network, which may be the few words left, and the numbers left among them."""
     marks = {"", _READ.strip(), _PASSED.strip()}
     triples = list(zip(("", *words), words, (*words[1:], ""), strict=False))
     for before, word, behind in triples:
@@ -194,7 +194,7 @@ def _network_and_numbers(name: str, words: Sequence[str]) -> tuple[str, list[str
 
 
 def _machine_of(text: str) -> tuple[dict[str, Any], str]:
-    """Return the machine of a statement, and the rest without other mentions of its device; {} for none."""
+    """Return the machine of a statement, and the text without it and other mentions of its device; {} for none."""
     # A number stands before it where it is no folder, `runs/a100`.
     rates = (of[1] for of in _EACH_DEVICE.finditer(text) if re.search(r"\d", text[: of.start()]))
     each = next((name for name in rates if device_in(name) is not None), "")
@@ -263,7 +263,7 @@ def source_of_words(texts: Sequence[str]) -> Source | None:
 
 
 def _put_into_row(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) -> str:
-    """Put a cell, `4` of `micro_batch 4`, into a row where its column means something; return what stays of it.
+    """Put a cell, `4` of `micro_batch 4`, into a row if its column has a meaning; return what replaces the match.
 
     `column` and `cell` are templates of the match. An empty column stands for words that say nothing of a run.
     """

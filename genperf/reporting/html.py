@@ -163,7 +163,7 @@ def _rate_unit(result: FitResult) -> str:
 
 
 def _rounded_or_none(value: float | None) -> float | None:
-    """Round to four digits; None where there is no number."""
+    """Round to four digits; None for infinity or a missing number."""
     return None if value is None or not np.isfinite(value) else short(value, 4)
 
 
@@ -482,7 +482,7 @@ def _first_look(groups: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _basis_text(what: FitResult | GroupedResult) -> str:
-    """Return what the page rests on: "From 6 runs of 6 configurations: step_s, fitted by the model 'auto'."."""
+    """Return what the page is based on: "From 6 runs of 6 configurations: step_s, fitted by the model 'auto'."."""
     schemas = [fitted.schema for fitted in what.results.values()]
     rows, configurations = sum(s.rows for s in schemas), sum(s.configurations for s in schemas)
     of_groups = f" in {counted(len(schemas), 'group')} ({', '.join(what.group)})" if what.group else ""

@@ -370,7 +370,7 @@ class Parts(Struct, frozen=True):
 
 @lru_cache(maxsize=100_000)
 def parts_of(text: str) -> Parts | None:
-    """Take a cell apart; None where it is no number with what people write beside one.
+    """Split a cell into its number, its unit and the marks beside it; None where it is no number.
 
     >>> parts_of("406 ms +/- 2"), parts_of("47.29 GiB (74%)"), parts_of("8[^2126]")
     (Parts(number='406', unit='ms', extras=('±',)), Parts(number='47.29', unit='GiB', extras=('second value',)), \

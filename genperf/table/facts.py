@@ -364,7 +364,7 @@ def _number_in(value: str, multiple: str, upto: str | None, nodes: str | None) -
 
 @lru_cache(maxsize=50_000)
 def _bare_key(key: str) -> str:
-    """Return a key without what only stands around it, `INFO train.py using batch size (global)` -> `batch size`."""
+    """Return a key without the words around it, `INFO train.py using batch size (global)` -> `batch size`."""
     bracket = re.search(r" *\(([^()]*)\)$", key)
     if bracket is not None and not is_result(f"x ({bracket[1]})"):
         key = key[: bracket.start()]
@@ -513,7 +513,7 @@ def _titles_of_lists(lines: Sequence[str]) -> dict[int, str]:
 
 
 def _differs_from_run(run: Run, key: str, value: Any) -> bool:
-    """Tell whether a fact is another number, list of devices, or name of a method, than the run has under the key."""
+    """Tell whether a fact is another number, list of devices or method than the run has under its key."""
     before = run.values.get(run.spelled.get(_key_meaning(key), key), [])
     tells = isinstance(value, float) or _is_count(key) or _names_a_method(key)
     return value not in before[-1:] and bool(before) and tells
@@ -596,7 +596,7 @@ def _clauses(line: str) -> list[str]:
 
 
 def _clauses_of_runs(clauses: Sequence[str]) -> list[str] | None:
-    """Return the clauses that each have a count and a result; None where fewer than two do, or one has no count."""
+    """Return the clauses with a count and a result; None where fewer than two have both, or one only other facts."""
     of_runs = []
     for clause in dict.fromkeys(clauses):
         facts = list(facts_of(clause))
@@ -608,7 +608,7 @@ def _clauses_of_runs(clauses: Sequence[str]) -> list[str] | None:
 
 
 def _repeats_count(run: Run, key: str, value: Any) -> bool:
-    """Tell whether a count is one that the run has by another name: `on 4 GPU(s)` after `Number of GPUs: 4`."""
+    """Tell whether the run has a count already, by another name: `on 4 GPU(s)` after `Number of GPUs: 4`."""
     if not _is_count(key):
         return False
     name, meaning = run.spelled.get(_key_meaning(key), key), meant_by(key)
