@@ -253,3 +253,17 @@ def test_a_product_that_can_stand_for_the_constant_leaves_it_wide() -> None:
     assert 0.19 < upper < 1.01 * runs["t"].min()
     shown = str(gp.explain(result, {"batch": 8.0, "layers": 4.0, "workers": 1.0}))
     assert any(line.split()[:1] == ["constant"] for line in shown.splitlines())
+
+
+def test_a_hidden_exchange_narrows_no_other_interval() -> None:
+    """Its constants are drawn up to a kink, at which the steps of a draw are short."""
+    levels = {"workers": (1, 2, 4, 8), "batch": (16, 32, 64), "bytes": (1e7, 2e7)}
+    runs = runs_of(lambda f: 0.05 + 0.005 * f.batch, levels, column="t", noise=0.03)
+    table = gp.read_table(runs, time="t", intrinsic="batch,bytes", extrinsic="workers")
+    widths = []
+    for model in ("ring-allreduce", "a*batch + c"):
+        fitted = gp.fit(table, model, draws=100).best
+        ends = dict(zip(fitted.expression.constant_names, fitted.constant_interval(0.9), strict=True))
+        widths.append(ends["a"][1] - ends["a"][0])
+    # The formula is solved at once, with resampled rows.
+    assert widths[0] > 0.7 * widths[1]
