@@ -316,7 +316,7 @@ def read_columns(
     reading = Reading(read, given_roles, dict(mapping or {}), requested)
     for meaning, name in reading.mapping.items():
         if name in read:
-            read[name].canonical = meaning
+            read[name].canonical = read[name].meant = meaning
     for name, evidence in read.items():
         evidence.becomes(*_role_by_itself(reading, evidence))
         if want is not None and plain_name(want) == plain_name(name) and evidence.role == "setting":
@@ -480,7 +480,8 @@ def _role_by_itself(reading: Reading, column: TableColumn) -> tuple[Role, *tuple
             return role, reason
     if meant is not None:
         score += NAMED_LOG_ODDS
-        reasons = [f"its header is a name of {meant.replace('_', ' ')}", *reasons]
+        by_header = "its header is a name of" if meant_by(column.name) == meant else "--map makes it the"
+        reasons = [f"{by_header} {meant.replace('_', ' ')}", *reasons]
     return "setting" if score >= 0.0 else "measured", *reasons
 
 
@@ -1180,7 +1181,8 @@ def _assign_roles(reading: Reading, unmeasured: set[str], given: Roles, single: 
     names = [*roles.extrinsic, *(c.name for c in settings)]
     # Column → the factor of how a run is executed that it is, by its name or by the mapping.
     execution = {n: c for n in names if (c := canonical_of(n)) in EXTRINSIC}
-    execution |= {n: c for c, n in reading.mapping.items() if n in {c.name for c in settings}}
+    executed = {n: c for c, n in reading.mapping.items() if c in (*EXTRINSIC, *_BATCHES)}
+    execution |= {n: c for n, c in executed.items() if n in {c.name for c in settings}}
     ways = [n for n, canonical in execution.items() if canonical in WAYS]
     # Nodes alone do not count the devices: one of them may be filled in part.
     counted = {"workers", "devices_per_node"} & {*execution.values(), *reading.mapping}

@@ -371,3 +371,17 @@ def test_an_amount_that_is_put_in_is_a_setting() -> None:
     rows = [(n, tb, tb * 160 / n + 5) for n in (10, 20, 40, 80) for tb in (1, 2)]
     runs = pd.DataFrame(rows, columns=["executors", "input TB", "runtime (min)"])
     assert gp.ask(runs).reading.roles.intrinsic == ("input TB",)
+
+
+def test_a_mapped_column_is_a_factor_even_of_one_value() -> None:
+    runs = {
+        "crew": [1, 2, 4, 8],
+        "rows": [16] * 4,
+        "payload": [1e6] * 4,
+        "other": [3] * 4,
+        "step_s": [1.0, 1.2, 1.5, 2],
+    }
+    reading = read_columns(runs, mapping={"workers": "crew", "batch": "rows", "bytes": "payload"})
+    assert reading.roles.intrinsic == ("payload",)
+    assert {*reading.roles.extrinsic} == {"crew", "rows"}
+    assert str(reading.columns["payload"].role) == "setting"
