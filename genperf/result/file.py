@@ -1,7 +1,7 @@
 """The model file: a fit result as JSON with a schema version, and back. Reading one never runs anything from it."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -297,11 +297,13 @@ def _expression(
     names = {*(name for name, _ in factors), *(c.name for c in constants)}
     texts = tuple(name for name, numeric in factors if not numeric)
 
-    def read(text: str, more: Iterable[str] = ()) -> Node:
-        return parse(text, names | {*more}, texts, LONGEST_TERM, "number or comparison").node
+    def read(text: str, more: Collection[str] = ()) -> Node:
+        # A term may be called as a column is.
+        texts_read = [name for name in texts if name not in more]
+        return parse(text, names | {*more}, texts_read, LONGEST_TERM, "number or comparison").node
 
     of_terms = tuple(Term(t.name, read(t.formula)) for t in terms)
-    return Expression(family, of_terms, constants, None if total is None else read(total, (t.name for t in terms)))
+    return Expression(family, of_terms, constants, None if total is None else read(total, [t.name for t in terms]))
 
 
 def _encode_hook(value: object) -> object:

@@ -303,3 +303,12 @@ def test_a_file_holds_what_constants_mean(structure: str) -> None:
         ((level, exponent, shared),) = re.findall(pattern, level_exponents(result)[0])
         power = {"a": -0.3, "b": 0.0, "c": 0.3}[level]
         assert float(exponent) - float(shared) == pytest.approx(power, abs=0.1)
+
+
+def test_a_term_may_be_called_as_a_column_of_texts() -> None:
+    levels = {"workers": (1, 2, 4, 8), "batch": (8, 16), "server": ("a", "b")}
+    table = runs_of(lambda f: np.maximum(0.1 * f.batch + 0.2, 0.3 * f.workers), levels, column="step_s")
+    fitted = gp.fit(table, "cntk", time="step_s", extrinsic="workers", intrinsic="batch", categorical="server", draws=5)
+    assert "max(compute + overhead, server)" in dump_model(fitted)
+    query = {"workers": 16, "batch": 8, "server": "a"}
+    assert parse_model(dump_model(fitted)).predict(query).time[0] == pytest.approx(4.8, rel=0.01)
