@@ -173,6 +173,17 @@ def render(node: Node, number: Callable[[float], str] = _number, name: Callable[
     return _written(node, _FORMULA, lambda v: (number(v), _TIGHTEST if v >= 0 else _NEGATIVE), name)[0]
 
 
+def _one_fraction(node: Node) -> Node:
+    """Return a tree with `a/b/c` as a/(b·c)."""
+    if not isinstance(node, Call):
+        return node
+    arguments = tuple(map(_one_fraction, node.arguments))
+    match (node.function, arguments):
+        case ("divide", (Call("divide", (over, under)), last)):
+            return Call("divide", (over, Call("multiply", (under, last))))
+    return Call(node.function, arguments)
+
+
 def latex(node: Node, number: Callable[[float], str] = _number) -> str:
     """Return the tree as LaTeX (mathematics mode, without delimiters)."""
 
@@ -182,7 +193,7 @@ def latex(node: Node, number: Callable[[float], str] = _number) -> str:
         text = rf"{mantissa} \times 10^{{{int(exponent)}}}" if e else mantissa
         return text, _TIGHTEST if value >= 0 and not e else _MULTIPLY
 
-    return _written(node, _LATEX, written, latex_name)[0]
+    return _written(_one_fraction(node), _LATEX, written, latex_name)[0]
 
 
 def in_language(node: Node, names: Mapping[str, str], language: Language) -> str:

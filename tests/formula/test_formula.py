@@ -75,6 +75,10 @@ def _grow(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
 trees = st.recursive(leaves, _grow, max_leaves=12)
 
 
+def test_quotients_of_quotients_are_one_fraction() -> None:
+    assert latex(parse("a/b/c**d").node) == r"\frac{a}{b \cdot c^{d}}"
+
+
 @given(trees)
 def test_text_reads_back_to_the_same_tree_and_latex_has_balanced_brackets(tree: Node) -> None:
     assert parse(render(tree)).node == tree
