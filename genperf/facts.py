@@ -122,6 +122,8 @@ class GrowthCounts(Struct, frozen=True):
     of_steps: bool
     #: Whether a rate was measured that may be of all workers or of each.
     of_all_or_each: bool
+    #: What a time is of: a step, an epoch or a job.
+    timed: str = "step"
     #: What is assumed of the work of a step, in words; empty where it is known.
     assumption: str = ""
     #: The option that shows the samples of a step, where nothing does.

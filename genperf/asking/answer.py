@@ -465,7 +465,7 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         by_unit[samples_per_s] = rate.value
     if facts.column is None and (rate is None or growth.of_steps):
         column = "" if likeliest.facts is None or summed else likeliest.quantity
-        usual = growth.sample if growth.whole else "step"
+        usual = growth.sample if growth.whole else growth.timed
         name = time_called(column, usual) if expected.is_time else expected.name
         yield _interval_row(name, expected.value, expected.unit, start.value if start else None)
         seconds = expected.value.value

@@ -235,6 +235,7 @@ def growth_of(
         whole=work.whole,
         of_steps=of_steps,
         of_all_or_each=of_all_or_each,
+        timed=panel.timed,
         assumption=curve.steps.assumption,
         work_option=work_option,
         gain=gain,

@@ -446,6 +446,10 @@ def with_job(table: Table, mapping: Mapping[str, str]) -> Table:
     }
     if max(counts.values(), default=1) > 1 and header_of(target.column).of == "job":
         read = f"'{target.column}' is read as the time of an epoch or a whole job"
+        work = table.panel.step.total if table.panel.times_counted_steps else None
+        if work is not None:
+            text = f"{read}: its samples are {render(work)}; --scaling job says that they are the same at every count"
+            return replace(table, notes=(*table.notes, Note(text, "job")))
         text = f"{read}: its work is the same at every count of workers; --scaling weak says otherwise"
         return replace(table, scaling="job", notes=(*table.notes, Note(text, "job")))
     if table.scaled_by_group:

@@ -704,9 +704,20 @@ class Panel(Struct, frozen=True, dict=True):
         return None if is_open and is_same and batch_of_all is None else False
 
     @property
+    def times_counted_steps(self) -> bool:
+        """Whether a time is that of as many steps as a column counts, each of a batch that is known."""
+        counted = self.find("iterations") is not None and self.has("global_batch")
+        return counted and self.header_times == "job" and not self.of_jobs
+
+    @property
+    def header_times(self) -> str:
+        """What the header of a time says that it is of: `step`, `job`, or nothing."""
+        return header_of(self.target.column).of if self.target is not None and self.target.is_time else ""
+
+    @property
     def timed(self) -> str:
-        """What a time is of: a step, or an epoch or a job, whose work all workers share."""
-        if not self.of_jobs:
+        """What a time is of: a step, or an epoch or a job."""
+        if not self.of_jobs and not self.times_counted_steps:
             return "step"
         column = "" if self.target is None else self.target.column.lower()
         return "epoch" if any(word in column for word in words_of("headers.epoch")) else "job"
@@ -817,6 +828,8 @@ def samples_of(panel: Panel, values: Mapping[str, Node]) -> Node | None:
     global_batch, batch = panel.find("global_batch"), panel.find("batch")
     if panel.of_jobs:
         return None
+    if panel.times_counted_steps:
+        return panel.over_columns("iterations*global_batch")
     passes = panel.batch_is_of_a_pass
     counts_steps = bool(global_batch or passes or panel.find("micro_batches")) or not panel.has("samples")
     node = panel.node("global_batch") if counts_steps else None
@@ -845,6 +858,8 @@ class Share(Struct, frozen=True):
 
     def of(self, coefficient: str) -> str:
         """Return the time of one worker's work, as a formula with a coefficient of seconds per unit of work."""
+        if self.per_worker == "1":
+            return coefficient
         return f"{coefficient}*{self.per_worker}" if self.known else f"{coefficient}/workers"
 
 

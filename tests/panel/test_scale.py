@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import panel_with
+from helpers import panel_with, runs_of
 from msgspec.structs import replace
 
 import genperf as gp
@@ -301,3 +301,14 @@ def test_how_steps_scale_is_read_at_one_split_of_the_network(shared: float, scal
     answer = gp.ask(runs, PP=4, DP=16)
     assert answer.reading is not None
     assert (answer.reading.roles.scaling or None) == scaling
+
+
+def test_the_samples_of_a_job_follow_from_its_iterations() -> None:
+    """Jobs of 50 iterations of a batch each: twice the workers do twice the work, and in the same time all of it."""
+    levels = {"workers": [1, 2, 4, 8], "batch_per_worker": [16], "iterations": [50, 100]}
+    runs = runs_of(lambda f: f.iterations * 0.1, levels, column="job_s")
+    result = gp.fit(runs, "cntk", time="job_s", extrinsic="workers", intrinsic="batch_per_worker,iterations", draws=5)
+    curve = gp.explain(result, {"iterations": 50}, knee=True).scaling
+    assert curve.kind == "weak"
+    assert curve.curve["efficiency"].to_numpy() == pytest.approx(1.0, rel=0.02)
+    assert "its samples are iterations*(batch_per_worker*workers)" in " ".join(note.text for note in result.notes)
