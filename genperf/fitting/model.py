@@ -20,6 +20,7 @@ from genperf.panel.table import design_notes, following_counts, one_at_a_time, v
 from genperf.prediction import Ensemble, central_times, schema_of
 from genperf.result import FitResult
 from genperf.table import Factor
+from genperf.vocabulary.names import canonical_of
 
 #: Groups that a worker is handed at once, where they are solved together: enough that handing over costs little.
 TABLES_PER_TASK = 200
@@ -203,9 +204,11 @@ class FamilyModel(ExpressionModel):
         # Phases that are measured change the expression, and are fitted another way.
         alone = [] if fitted_phases(table, self.name) else family.expressions(table.panel)
         expressions = held_at(alone, self.options.fix)
-        left_out = family.left_out(table.panel)
-        text = f"'{self.name}' goes without {', '.join(left_out)}, which the table lacks"
-        return expressions, [Note(text, "left_out")] if left_out else []
+        left_out, unread = family.left_out(table.panel), _unread(expressions, table)
+        lacks = f"'{self.name}' goes without {', '.join(left_out)}, which the table lacks"
+        ignores = f"'{self.name}' does not read {', '.join(unread)}; auto and generic do"
+        notes = [Note(lacks, "left_out")] if left_out else []
+        return expressions, [*notes, Note(ignores, "unread")] if unread else notes
 
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
         """Fit one table: its phases where columns of them were read, else its total."""
@@ -216,6 +219,16 @@ class FamilyModel(ExpressionModel):
         if fitted_phases(table, self.name):
             return estimate.estimate_phases(MODELS[self.name], table, options, seed)
         return estimate.estimate(expressions, table, options, seed, MODELS[self.name].choice)
+
+
+def _unread(expressions: Sequence[Expression], table: Table) -> list[str]:
+    """Return the factors that vary and no expression reads, without those such as nodes that follow from the others."""
+    read = {name for expression in expressions for name in expression.factors}
+    frame, varied = table.frame, [f.name for f in table.factors if f.distinct > 1 and f.name not in read]
+    known = [f.name for f in table.factors if f.name in read]
+    settings = len(frame[known].drop_duplicates())
+    follow = [n for n in varied if canonical_of(n) and len(frame[[*known, n]].drop_duplicates()) == settings]
+    return [name for name in varied if name not in follow] if known else []
 
 
 class GenericModel(ExpressionModel):

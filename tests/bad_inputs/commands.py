@@ -71,6 +71,10 @@ FILES = {
         "ranks,run,seconds", *(f"{n},{r},{(8 / n + 1) * (1 + 0.001 * r)}" for n in COUNTS for r in range(5))
     ).replace("4,4,3.012", "4,4,90"),
     "phases.csv": runs("workers,seconds,io_s,forward_s,comm_s", *PHASES),
+    "hidden.csv": runs(
+        "workers,seconds,forward_s,backward_s,comm_s",
+        *(f"{n},0.7,0.4,0.3,{0.2 * (1 - 1 / n):.6g}" for n in COUNTS),
+    ),
     "badphases.csv": runs(
         "workers,seconds,forward_s,comm_s", *(p.replace(",0.1,0.4,", ",0.4,") for p in PHASES)
     ).replace("0.4,0.15", "oom,0.15"),
