@@ -74,7 +74,7 @@ PEER_TO_PEER = Family(
 )
 
 
-_EXCHANGE = "bandwidth + latency"
+_EXCHANGE = "bandwidth + messages"
 #: What of the ring hides behind the backward pass: all that is as long, all but a share, nothing.
 _RING_TOTALS = (
     f"forward + max(backward, {_EXCHANGE})",
@@ -95,14 +95,16 @@ def ring_allreduce(factors: Panel) -> list[Expression]:
     formula is our derivation; backward takes twice the time of forward. Of L equal layers one cannot hide, which is
     `part` with s = 1/L.
 
-    Only a table whose work per worker varies shows what an exchange hides behind. It shows the cost of several workers
-    by runs of one worker, and where the work of a step is known: a fixed work that is shared falls as 1/n, as the part
-    of the ring's traffic that depends on n.
+    Only a table whose work per worker varies shows that an exchange hides in part; any other, whether the time grows
+    from the second worker on or later. The cost of several workers shows by runs of one worker, and where the work of
+    a step is known: a fixed work that is shared falls as 1/n, as the part of the ring's traffic that depends on n.
     """
     work = share(factors)
     passes = {"forward": f"{work.of('a')}/3", "backward": f"{work.of('2*a')}/3"}
-    ring = {"bandwidth": "2*beta*bytes*(1 - 1/workers)", "latency": "2*alpha*(workers - 1)"}
-    totals = _RING_TOTALS if work.known and factors.varies(work.per_worker) else _RING_TOTALS[:1]
+    ring = {"bandwidth": "2*beta*bytes*(1 - 1/workers)", "messages": "2*alpha*(workers - 1)"}
+    full, part, none = _RING_TOTALS
+    grown = (full, part, none) if factors.varies(work.per_worker) else (full, none)
+    totals = grown if work.known else (full,)
     costs = [{}, SYNCHRONISATION] if measured_alone(factors) and work.known else [{}]
     return [
         compose(

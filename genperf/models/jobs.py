@@ -1,6 +1,7 @@
 """Whole jobs and epochs: every node reads the data and one server serves all, or replicas of a partitioned model."""
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Literal
 
 from genperf.expression import Constant, Expression, exponent
@@ -19,7 +20,14 @@ IN_STEP = Constant("rounds", "shape", 0.0, 20.0, start=1.0, penalised=False)
 Server = Literal["queue", "started queue", "sum"]
 
 
-def cntk(factors: Panel, server: Server = "queue", job: bool = True, on_one_worker: bool = True) -> Expression:
+def cntk(
+    factors: Panel,
+    server: Server = "queue",
+    job: bool = True,
+    on_one_worker: bool = True,
+    counted: bool = True,
+    whole: bool = False,
+) -> Expression:
     """Write the time of a whole job; without `job`, that of an iteration (K = 1, i0 = i1 = 0).
 
         queue           T = i0 + i1·D·n^q + K·max(t_w, s·n)
@@ -34,9 +42,10 @@ def cntk(factors: Panel, server: Server = "queue", job: bool = True, on_one_work
     Asynchronous workers queue while others compute; synchronous ones compute first and then wait, so that the times add
     up. Asynchronous workers that start together are like synchronous ones for r rounds, and a worker's round alone is
     t_w + s. S servers share the load, n/S each; with fewer workers than servers the workers' links carry it. Unless it
-    is used `on_one_worker`, a single worker has no server term.
+    is used `on_one_worker`, a single worker has no server term. Unless the iterations are `counted`, they are in the
+    coefficients. With `whole`, c is kept beside an i0 from which only runs on both sides of the knee tell it.
     """
-    iterations = "iterations" if job and factors.has("iterations") else ""
+    iterations = "iterations" if job and counted and factors.has("iterations") else ""
     K = f"{iterations}*" if iterations else ""
     load = "max(workers/servers, 1)" if factors.has("servers") else "workers"
     served = f"{K}s*{load}"
@@ -59,24 +68,30 @@ def cntk(factors: Panel, server: Server = "queue", job: bool = True, on_one_work
         total = " + ".join([*start, in_step, queued])
     # A constant overhead cannot be told from a job's initialisation, nor from an iteration's constant computation: it
     # is left out where the term beside its name here, of a job itself, is constant over the rows.
-    spare = {"overhead": "overhead" if job else "compute"}
+    spare = {} if whole else {"overhead": "overhead" if job else "compute"}
     return compose("cntk", terms, factors, total, [CONTENTION, IN_STEP], spare)
 
 
 def cntk_candidates(factors: Panel) -> Sequence[Expression]:
     """Return the expressions of the servers, for jobs and, where the table does not show jobs, for single iterations.
 
-    Where neither samples nor iterations vary, reading cannot be separated from a server whose time adds up.
+    Where neither samples nor iterations vary, reading cannot be separated from a server whose time adds up. Iterations
+    that no column counts are those of an epoch, or as many in every job.
     """
     lengths = factors.has("iterations") and factors.varies("iterations")
     whole_jobs = lengths or (factors.has("samples") and factors.varies("samples"))
     #: Whether a single worker, where one was measured, uses the server as well.
     on_one_worker = (True, False) if measured_alone(factors) else (True,)
+    if factors.header_times == "step":
+        return [cntk(factors, job=False), *(cntk(factors, "sum", False, used) for used in on_one_worker)]
+    #: Whether K is the iterations of each job, and not in the coefficients.
+    counted = (True,) if factors.find("iterations") or not lengths else (True, False)
     return [
-        cntk(factors),
+        *(cntk(factors, counted=k) for k in counted),
+        *(cntk(factors, counted=k, whole=True) for k in counted if not (k and lengths)),
         *([cntk(factors, "started queue")] if lengths else []),
         *([] if whole_jobs else [cntk(factors, job=False)]),
-        *(cntk(factors, "sum", whole_jobs, used) for used in on_one_worker),
+        *(cntk(factors, "sum", whole_jobs, used, k) for used in on_one_worker for k in counted),
     ]
 
 
@@ -101,7 +116,7 @@ CNTK = Family(
 THREADS = exponent("eta", 0.0, 1.0, start=0.5)
 
 
-def adam(factors: Panel) -> Expression:
+def adam(factors: Panel) -> Sequence[Expression]:
     """Write the time of an epoch on R replicas of P partitions with h threads each, and S servers.
 
         T = (N/R)·[a·W/(P·h^η) + κ·h·W/P + β_a·A·(P−1)/P + α_a·(P−1)] + N/(R·b)·[β_w·M·R/S + α_w]
@@ -115,15 +130,23 @@ def adam(factors: Panel) -> Expression:
     work = "*work/batch" if factors.has("work") and factors.has("batch") else ""
     contended, parted = factors.varies("threads"), factors.varies("partitions")
     # Each term, and whether the runs can show it.
-    terms = (
-        ("compute", f"a*samples{work}/workers/partitions" + ("/threads**eta" if contended else ""), True),
-        ("memory contention", f"kappa*threads*samples{work}/workers/partitions", contended),
-        ("activations", "beta_a*activations*samples/workers*(1 - 1/partitions)", parted and factors.has("activations")),
-        ("cuts", "alpha_a*samples/workers*(partitions - 1)", parted),
-        ("weights", "beta_w*bytes*samples/batch/servers", True),
-        ("exchange", "alpha_w*samples/batch/workers", factors.varies("batch")),
-    )
-    return compose("adam", {name: text for name, text, varies in terms if varies}, factors, shapes=[THREADS])
+    shown = {
+        "compute": (f"a*samples{work}/workers/partitions" + ("/threads**eta" if contended else ""), True),
+        "memory contention": (f"kappa*threads*samples{work}/workers/partitions", contended),
+        "activations": ("beta_a*activations*samples/workers*(1 - 1/partitions)", parted),
+        "cuts": ("alpha_a*samples/workers*(partitions - 1)", parted),
+        "weights": ("beta_w*bytes*samples/batch/servers", True),
+        "exchange": ("alpha_w*samples/batch/workers", factors.varies("batch") or contended or parted),
+    }
+    terms = {name: text for name, (text, is_shown) in shown.items() if is_shown}
+    # What the runs of some tables cannot tell from other terms is left out where the fit predicts as well without it.
+    separate = {"activations": factors.has("activations"), "exchange": factors.varies("batch")}
+    unsure = [name for name in terms if not separate.get(name, True)]
+    # Without threads, activations and an exchange of one batch are a sum.
+    fewest = 0 if contended or len(unsure) < 2 else 1
+    left_out = [names for count in range(fewest, len(unsure) + 1) for names in combinations(unsure, count)]
+    written = [{name: text for name, text in terms.items() if name not in names} for names in left_out]
+    return [compose("adam", law, factors, shapes=[THREADS]) for law in written]
 
 
 ADAM = Family(

@@ -60,7 +60,7 @@ def _in_rings(factors: Panel) -> dict[str, str]:
     if factors.has("nodes"):
         inside, between = "2*beta_r*bytes*(1 - nodes/workers)", "2*beta_n*bytes*(1 - 1/nodes)"
         terms = {"inside nodes": inside, "between nodes": between}
-    return {**terms, "latency": "2*alpha*(workers - 1)"}
+    return {**terms, "messages": "2*alpha*(workers - 1)"}
 
 
 #: The terms of what carries the gradients: rings, the usual one, servers or peers.
@@ -69,7 +69,12 @@ _EXCHANGES: tuple[Exchange, ...] = (_in_rings, through_servers, among_peers)
 
 
 def build(
-    factors: Panel, overlap: Overlap = "full", family: str = "s-sgd", by: Exchange = _in_rings, updated: bool = True
+    factors: Panel,
+    overlap: Overlap = "full",
+    family: str = "s-sgd",
+    by: Exchange = _in_rings,
+    updated: bool = True,
+    work: Share | None = None,
 ) -> Expression:
     """Write one iteration of synchronous SGD on m nodes of g = n/m devices, by one of the equations of `_LAWS`.
 
@@ -87,9 +92,9 @@ def build(
     Where w is always the same, t_u is left in t_f, and t_h2d in t_io. Without overlap t_h2d is in t_f. Without nodes
     t_io has no g and is one with t_h2d, and t_c is one ring of n. A phase with a measured column has separate terms,
     the passes t_f = a_f·w + c_f and t_b = a_b·w + c_b; a measured exchange may be one with servers or among peers
-    (`by`). Without `updated` there is no t_u.
+    (`by`). Without `updated` there is no t_u. Without `work`, w is what the columns show.
     """
-    work = share(factors)
+    work = work or share(factors)
     exchange, reading, passes = by(factors), _input_terms(factors, work, overlap), _passes(factors, work)
     update = {"update": "u"} if updated else {}
     terms, total = {**reading, **passes, **exchange, **update}, _total(overlap, reading, exchange, update)
@@ -104,7 +109,7 @@ def build(
 def _total(overlap: Overlap, *phases: Mapping[str, str]) -> str | None:
     """Return a law over the names of terms; `phases` are the terms of the input, the exchange and the update.
 
-    `gradients`: "`input` + forward + max(backward, `ring` + `latency`) + `update`". None for a sum of all terms.
+    `gradients`: "`input` + forward + max(backward, `ring` + `messages`) + `update`". None for a sum of all terms.
     """
     if overlap == "none":
         return None
@@ -121,12 +126,17 @@ def laws(factors: Panel, overlap: Overlap, family: str) -> Sequence[Expression]:
     """Return the expressions of an overlap for measured phases.
 
     A column of the exchange shows whether it is that of a ring, of servers or of peers. An update without a column is
-    what the other phases leave of the total, so that it may be none.
+    what the other phases leave of the total, so that it may be none. Where no column tells the work, those of the
+    phases show whether all workers share it or each has its own.
     """
+    shown = share(factors)
+    works = (shown,) if shown.known or not factors.phases & {*READING, *PASSES} else (shown, Share("1", "workers"))
     distinguishable = "exchange" in factors.phases and factors.varies("workers", LEAST_COUNTS)
     updates = (True,) if "update" in factors.phases or not factors.phases else (False, True)
     carriers = _EXCHANGES if distinguishable else _EXCHANGES[:1]
-    return [build(factors, overlap, family, by, updated) for by in carriers for updated in updates]
+    return [
+        build(factors, overlap, family, by, updated, work) for by in carriers for updated in updates for work in works
+    ]
 
 
 def candidates(factors: Panel) -> Sequence[Expression]:
@@ -170,7 +180,7 @@ FAMILY = Family(
     build=candidates,
     phases={
         **{name: (name,) for name in (*READING, *PASSES, "update")},
-        "exchange": ("inside nodes", "between nodes", "ring", "latency", "bandwidth", "requests", "messages"),
+        "exchange": ("inside nodes", "between nodes", "ring", "bandwidth", "requests", "messages"),
     },
     overlaps=tuple(f"s-sgd-{overlap}" for overlap in _LAWS),
 )

@@ -90,6 +90,13 @@ def test_a_total_of_maxima_is_composed() -> None:
     assert not notes(result, "overlap")
 
 
+def test_phases_show_that_each_worker_has_its_own_work() -> None:
+    """Without a column of the batch: none of them falls as the workers grow."""
+    frame = of_workers(io_s=0.5, h2d_s=0.1, forward_s=1.0, backward_s=2.0)
+    values = fitted(frame, "s-sgd").best.values
+    assert [values[name] for name in ("i", "h", "a_f", "a_b")] == pytest.approx([0.5, 0.1, 1.0, 2.0], rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("name", "total"),
     [

@@ -11,6 +11,7 @@ import pytest
 from helpers import panel_with, runs_of
 
 import genperf as gp
+from genperf.attribution.elasticity import doublings_at
 from genperf.errors import FitError, ModelError
 from genperf.formula import Call, Name, Number, parse
 from genperf.models import MODELS
@@ -391,6 +392,16 @@ def test_one_of_four_layers_follows() -> None:
     assert result.metrics["mape"] < 0.5
 
 
+@pytest.mark.parametrize(("exposed", "maxima"), [(True, 0), (False, 1)])
+def test_a_ring_of_one_batch_shows_whether_it_hides_by_when_the_time_grows(exposed: bool, maxima: int) -> None:
+    ring = lambda f: 0.05 * (1 - 1 / f.workers) + 0.002 * (f.workers - 1)  # noqa: E731
+    law = lambda f: 0.05 + (0.06 + ring(f) if exposed else np.maximum(0.06, ring(f)))  # noqa: E731
+    runs = runs_of(lambda f: law(f) + 0 * f.batch, {"workers": [1, 2, 4, 8, 16, 32], "batch": [16]}, noise=0.005)
+    result = gp.fit(runs, "ring-allreduce", time="s", extrinsic="workers", intrinsic="batch", draws=5)
+    assert str(result.best.expression).count("max(") == maxima
+    assert result.metrics["mape"] < 4.0
+
+
 # --- `cntk`: an asynchronous server that workers queue at, or a synchronous one whose time adds up -------------------
 
 ROLES_SERVERS_OF_JOBS = {"time": "s", "extrinsic": "workers", "intrinsic": "batch,iterations,samples", "draws": 10}
@@ -428,6 +439,44 @@ def started(f):
     return start + (f.iterations - 3) * np.maximum(computation + 0.004, service)
 
 
+def test_iterations_that_no_column_counts_may_be_as_many_in_every_job() -> None:
+    """100 in every job, of data sets with other numbers of batches; the knee is at 5 workers and at 17."""
+    jobs = {name: values for name, values in JOBS.items() if name != "iterations"}
+    runs = runs_of(lambda f: queue(f.assign(iterations=100)), jobs, noise=0.01)
+    result = gp.fit(runs, "cntk", **(ROLES_SERVERS_OF_JOBS | {"intrinsic": "batch,samples"}))
+    a, c, s = (result.best.values[name] for name in "acs")
+    assert s == pytest.approx(0.4, rel=0.02)
+    assert [(a * batch + c) / s for batch in (16, 64)] == pytest.approx([5.0, 17.0], rel=0.07)
+    assert result.metrics["mape"] < 2.0
+
+
+def test_a_step_has_no_initialisation() -> None:
+    runs = runs_of(lambda f: 0.01 * f.batch + 0.02 * f.workers, {"workers": [1, 2, 4, 8], "batch": [16, 32]})
+    result = gp.fit(runs.rename(columns={"s": "step_s"}), "cntk", time="step_s", extrinsic="workers", intrinsic="batch")
+    assert {"initialisation", "reading"}.isdisjoint(term.name for term in result.best.expression.terms)
+
+
+# --- `adam`: activations without a column, an exchange whose batch never changes --------------------------------------
+
+LAYOUTS = {"replicas": [1, 2, 4], "partitions": [1, 2, 4], "threads": [1, 2, 4, 8], "servers": [1, 2]}
+
+
+def epoch(f, beta_a=0.0, alpha_w=0.0):
+    """a = 100, η = 0.8, κ = 1, α_a = 2, the weights 30/S."""
+    R, P, h = f.replicas, f.partitions, f.threads
+    computation = (100 / h**0.8 + h) / P
+    return (computation + 2 * (P - 1) + beta_a * (1 - 1 / P) + alpha_w) / R + 30 / f.servers
+
+
+@pytest.mark.parametrize(("constant", "value"), [("beta_a", 20.0), ("alpha_w", 25.0)])
+def test_what_no_column_of_a_partitioned_model_shows_follows_from_its_layouts(constant: str, value: float) -> None:
+    runs = runs_of(lambda f: epoch(f, **{constant: value}), LAYOUTS, noise=0.005)
+    result = gp.fit(runs, "adam", time="s", extrinsic=",".join(LAYOUTS), draws=10)
+    assert {"beta_a", "alpha_w"} & {*result.best.values} == {constant}
+    assert result.best.values[constant] == pytest.approx(value, rel=0.15)
+    assert result.best.values["eta"] == pytest.approx(0.8, abs=0.05)
+
+
 def test_a_measured_synchronous_server_has_a_knee():
     """Steps, whose computation is measured: one second of it is one second, and the server's time adds up."""
     table = gp.datasets.load("server_knee")
@@ -437,6 +486,16 @@ def test_a_measured_synchronous_server_has_a_knee():
     assert result.metrics["mape"] < 1.0
     # 1.04 MB in and out at 200 Mbit/s, of which headers take 4 %.
     assert result.best.values["s"] == pytest.approx(2 * 1.04e6 * 8 / 200e6 / (1448 / 1514), rel=0.05)
+
+
+def test_what_a_family_does_not_read_is_named_and_not_doubled() -> None:
+    runs = runs_of(
+        lambda f: 0.01 * f.batch + 0.1 * f.workers, {"workers": [1, 2, 4], "batch": [8, 16], "heads": [2, 4]}
+    )
+    roles = {"time": "s", "extrinsic": "workers", "intrinsic": "batch,heads"}
+    result = gp.fit(runs, "parameter-server", **roles)
+    assert "'parameter-server' does not read heads; auto and generic do" in [note.text for note in result.notes]
+    assert {d.factor for d in doublings_at(result, result.query().columns)} == {"workers", "batch"}
 
 
 def test_nodes_are_the_workers_where_nothing_else_is_counted() -> None:
