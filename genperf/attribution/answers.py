@@ -18,7 +18,7 @@ from genperf.panel.panel import Target
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.table.cells import records
-from genperf.words.growth import crossover_sentence, turn_sentence
+from genperf.words.growth import crossover_sentence, overlap_sentence, turn_sentence
 from genperf.words.numbers import (
     capitalised,
     count_text,
@@ -183,8 +183,8 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
     #: `of` (the count that an efficiency is relative to). Empty where the quantity is not a time; only `slower` where
     #: the kind of scaling is unknown.
     points: pd.DataFrame
-    #: A row per change of the largest term along the factor: `member, weight, before, after, count, lower, upper,
-    #: reached`.
+    #: A row per change of the largest term along the factor, or of the longest branch of an overlap (`what`): `member,
+    #: weight, what, before, after, count, lower, upper, reached`.
     crossovers: pd.DataFrame
     quantity: Target
     #: The configurations of the curve.
@@ -253,8 +253,9 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
         return [f"{row['member']}: {text}" if several else text for row, text in zip(rows, texts, strict=True)]
 
     def crossover(self, row: Mapping[Any, Any]) -> str:
-        """Return a change of the largest term as a sentence."""
-        return crossover_sentence(str(row["before"]), str(row["after"]), self._turn("", row))
+        """Return a change of the largest term, or of the longest branch of an overlap, as a sentence."""
+        sentence = overlap_sentence if row["what"] == "overlap" else crossover_sentence
+        return sentence(str(row["before"]), str(row["after"]), self._turn("", row))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""

@@ -1,6 +1,6 @@
 """Efficiency and its band, the knee, the count beyond which more workers make it slower, and the crossovers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from genperf.attribution.ladder import Ladder, steps_along_workers
 from genperf.attribution.terms import LEAST_WEIGHT
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
+from genperf.formula import Name, Node, calls_in, names_in, values_of
 from genperf.panel.panel import StepWork
-from genperf.prediction import central_times, distance_beyond, forecasts
+from genperf.prediction import Member, central_times, distance_beyond, forecasts
 from genperf.prediction.member import by_label, forecast_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import checked_values
@@ -44,7 +45,7 @@ class Knee(Struct, frozen=True):
 #: Relative difference of times that count as the same, and distance of a logarithm of an efficiency from a level at
 #: which it is not below it: rounding errors of sums of logarithms.
 SAME_TIME, AT_LEVEL = 1e-12, 1e-9
-_CHANGES = ("member", "weight", "before", "after", "count", "lower", "upper", "reached")
+_CHANGES = ("member", "weight", "what", "before", "after", "count", "lower", "upper", "reached")
 _NO_CHANGES = pd.DataFrame(columns=list(_CHANGES))
 _POINTS = ("what", "level", "count", "lower", "upper", "reached", "of")
 
@@ -245,29 +246,58 @@ def last_smallest(counts: Array, curves: Array) -> Array:
 
 
 def changes(result: FitResult, steps: Ladder, interval: float) -> Iterator[dict[str, Any]]:
-    """Yield a row per change of the largest term of every label of some weight; without a change one with no count."""
+    """Yield a row per change of what is largest, of every label of some weight: of the terms, then of each overlap.
+
+    Of an overlap, a `max` in the total, it is the longest branch, which hides the others. Without a change there is one
+    row with no count.
+    """
     for entry in by_label(result.members):
         members = [result.members[k] for k in entry.places]
-        best = members[0].expression.term_values(steps.columns, members[0].values)
-        names, label = list(best), {"member": entry.label, "weight": entry.weight}
+        names = [term.name for term in members[0].expression.terms]
         # A single term is always the largest.
         if entry.weight < LEAST_WEIGHT or len(names) < 2:
             continue
-        largest = np.stack(list(best.values())).argmax(axis=0)
-        turns = (np.flatnonzero(np.diff(largest)) + 1).tolist()
-        if not turns:
-            name, nowhere = names[largest[0]], {"count": np.nan, "lower": np.nan, "upper": np.nan, "reached": 0.0}
-            yield {**label, "before": name, "after": name, **nowhere}
-            continue
-        same_terms = [member for member in members if {t.name for t in member.expression.terms} == set(names)]
-        compared = {names[place] for place in largest.tolist()}
-        drawn = [member.expression.term_values(steps.columns, member.draw_values(), compared) for member in same_terms]
-        for j in turns:
-            before, after = names[largest[j - 1]], names[largest[j]]
-            leads = [(best[after] - best[before])[None], *(values[after] - values[before] for values in drawn)]
-            counts = _overtakes(steps.counts, np.vstack(leads), j, steps.along.integer)
-            ends = _count_interval(counts, shares(same_terms), ends_of(interval))
-            yield {**label, "before": before, "after": after, **ends}
+        alike = [m for m in members if {t.name for t in m.expression.terms} == set(names)]
+        terms: dict[str, Node] = {name: Name(name) for name in names}
+        for k, parts in enumerate((terms, *branches_of(members[0]))):
+            label = {"member": entry.label, "weight": entry.weight, "what": "overlap" if k else "term"}
+            for change in _changes(alike, parts, steps, interval):
+                yield {**label, **change}
+
+
+def branches_of(member: Member) -> Iterator[dict[str, Node]]:
+    """Yield the branches of each `max` of terms in a total, called by their terms: `compute + overhead`."""
+    names, total = [term.name for term in member.expression.terms], member.expression.total
+    for overlap in () if total is None else calls_in(total):
+        branches = overlap.arguments if overlap.function == "max" else ()
+        called = {" + ".join(n for n in names if n in names_in(branch)): branch for branch in branches}
+        if len(called) > 1 and all(called):
+            yield called
+
+
+def _changes(
+    members: Sequence[Member], parts: Mapping[str, Node], steps: Ladder, interval: float
+) -> Iterator[dict[str, Any]]:
+    """Yield a row per change of the largest of some parts, formulas over the terms; the first member is central."""
+
+    def seconds(member: Member, constants: Mapping[str, Any], names: Collection[str]) -> dict[str, Array]:
+        values = {**steps.columns, **constants, **member.expression.term_values(steps.columns, constants)}
+        return {name: values_of(parts[name], values) for name in names}
+
+    names, best = list(parts), seconds(members[0], members[0].values, parts)
+    largest = np.stack(list(best.values())).argmax(axis=0)
+    turns = (np.flatnonzero(np.diff(largest)) + 1).tolist()
+    if not turns:
+        name = names[largest[0]]
+        yield {"before": name, "after": name, "count": np.nan, "lower": np.nan, "upper": np.nan, "reached": 0.0}
+        return
+    compared = {names[place] for place in largest.tolist()}
+    drawn = [seconds(member, member.draw_values(), compared) for member in members]
+    for j in turns:
+        before, after = names[largest[j - 1]], names[largest[j]]
+        leads = [(best[after] - best[before])[None], *(values[after] - values[before] for values in drawn)]
+        counts = _overtakes(steps.counts, np.vstack(leads), j, steps.along.integer)
+        yield {"before": before, "after": after, **_count_interval(counts, shares(members), ends_of(interval))}
 
 
 def _overtakes(counts: Array, lead: Array, step: int, integer: bool) -> Array:

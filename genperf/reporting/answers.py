@@ -1,7 +1,6 @@
 """The answers in plain sentences: efficiency band, knee, largest part, what to measure next."""
 
 from collections.abc import Mapping
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -196,8 +195,9 @@ def _largest_part(place: Place) -> Section:
     sentences = [capitalised(text)] if text else []
     if answer is not None and limit.parts:
         # The member's name belongs to the expert parts. A change that many draws do not reach is not determined.
-        first_change = islice(changes(result, answer.steps, answer.interval), 1)
-        decided = [row for row in first_change if row["before"] == row["after"] or np.isfinite(row["upper"])]
+        first_of = {row["what"]: row for row in reversed([*changes(result, answer.steps, answer.interval)])}
+        first = [first_of[what] for what in ("term", "overlap") if what in first_of]
+        decided = [row for row in first if row["before"] == row["after"] or np.isfinite(row["upper"])]
         sentences += [prose(answer.crossover(row)) for row in decided]
     return Section(about, limit_short(limit), tuple(sentences))
 

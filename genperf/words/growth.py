@@ -271,6 +271,13 @@ def turn_sentence(turn: Turn) -> str:
     return f"whether {subject} {falls}{where} {upto} is undecided {chance})"
 
 
+def overlap_sentence(before: str, after: str, turn: Turn) -> str:
+    """Return from where on one branch of an overlap takes longer than another, or that one does at every count."""
+    if before == after:
+        return f"of what overlaps, '{before}' takes longest up to {count_text(turn.upto, turn.along)}"
+    return f"of what overlaps, '{after}' takes longer than '{before}' from {count_with_note(turn.count, turn)} on"
+
+
 def crossover_sentence(before: str, after: str, turn: Turn) -> str:
     """Return where the largest term changes from one to another, or that it does not where both are the same."""
     term_before, term_after = map(term_in_words, (before, after))

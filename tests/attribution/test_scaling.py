@@ -284,3 +284,16 @@ def test_efficiency_is_the_ratio_of_throughputs(serial: float, growing: float, w
     answer = knee_of(COUNTS, speeds, "gpus" if weak else "1", "auto")
     # `auto` smooths: where the time turns at the last count but one, the last one is up to 11 % off the measured value.
     assert_agreement(answer, COUNTS, speeds, 0.5, tolerance=0.15)
+
+
+def test_where_the_longest_branch_of_an_overlap_changes() -> None:
+    """The knee of a server: 3 + 2 s of computation against 1·n, so beyond 5 workers; with 2·n, beyond 2.5."""
+    terms, constants = {"compute": "a", "overhead": "b", "server": "s*workers"}, {"a": 3.0, "b": 2.0, "s": 1.0}
+    busy = member(terms, constants, [[3.0, 2.0, s] for s in (1.0, 2.0)], total="max(compute + overhead, server)")
+    found = scaling(model(busy), {})
+    overlaps = found.crossovers[found.crossovers["what"] == "overlap"]
+    assert overlaps[["before", "after", "count", "lower"]].to_numpy().tolist() == [
+        ["compute + overhead", "server", 6.0, 3.0]
+    ]
+    sentence = "of what overlaps, 'server' takes longer than 'compute + overhead' from 6 workers (90 %: 3 to 6) on"
+    assert found.crossover_sentences[-1] == sentence
