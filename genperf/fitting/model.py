@@ -20,7 +20,7 @@ from genperf.panel.table import design_notes, following_counts, one_at_a_time, v
 from genperf.prediction import Ensemble, central_times, schema_of
 from genperf.result import FitResult
 from genperf.table import Factor
-from genperf.vocabulary.names import canonical_of
+from genperf.vocabulary.names import canonical_of, column_of
 
 #: Groups that a worker is handed at once, where they are solved together: enough that handing over costs little.
 TABLES_PER_TASK = 200
@@ -204,7 +204,8 @@ class FamilyModel(ExpressionModel):
         # Phases that are measured change the expression, and are fitted another way.
         alone = [] if fitted_phases(table, self.name) else family.expressions(table.panel)
         expressions = held_at(alone, self.options.fix)
-        left_out, unread = family.left_out(table.panel), _unread(expressions, table)
+        unread = _unread(expressions, table)
+        left_out = [n for n in family.left_out(table.panel) if column_of(n, unread) is None]
         lacks = f"'{self.name}' goes without {', '.join(left_out)}, which the table lacks"
         ignores = f"'{self.name}' does not read {', '.join(unread)}; auto and generic do"
         notes = [Note(lacks, "left_out")] if left_out else []
