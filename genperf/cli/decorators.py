@@ -226,6 +226,12 @@ BUDGET = option("--budget", metavar="X", help="Of --samples: the money that it m
 TOKENS = option("--tokens", metavar="N", help="Of a transformer: the days and the cost of so many tokens, as 300B.")
 PEAK = option("--peak", metavar="DEVICE", help="Of a transformer: MFU, of a device's peak; a100, or 312T operations/s.")
 
+
+def _all_of(conditions: Sequence[str]) -> str | None:
+    """Return conditions as one formula; None of none."""
+    return " and ".join(f"({c})" for c in conditions) if len(conditions) > 1 else next(iter(conditions), None)
+
+
 _meanings = "; ".join(f"{name}: {kind.meaning}" for name, kind in KINDS.items())
 SCALING = option("--scaling", type=click.Choice(NAMES), help=f"{_meanings}.")
 _ROLES = one_parameter(
@@ -252,7 +258,13 @@ _ROLES = one_parameter(
     column("--weight", metavar="COL", help="Column of weights."),
     column("--repeat", metavar="COL", help="Column that numbers the repeats of a configuration."),
     option("--let", metavar="NAME=FORMULA", multiple=True, help="Derive a column; may be repeated."),
-    option("--where", metavar="FORMULA", help="Keep only rows where this holds."),
+    option(
+        "--where",
+        metavar="FORMULA",
+        multiple=True,
+        callback=lambda ctx, param, conditions: _all_of(conditions),
+        help="Keep only rows where this holds; may be repeated.",
+    ),
     option("--skip-bad-rows", is_flag=True, help="Go on without rows that cannot be read; they are counted."),
     option("--aggregate/--no-aggregate", default=None, help="Summarise rows while reading; files over 64 MB are."),
     column("--status", metavar="COL", help="Column that says how a run ended: OOM, failed, timeout, …"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.shell_completion import ShellComplete
-from helpers import Shell, done, refusal, reply, runs_of
+from helpers import Shell, csv_of, done, refusal, reply, runs_of
 
 import genperf
 import genperf as gp
@@ -214,3 +214,10 @@ def test_a_first_look_is_told_apart_and_repeated_by_its_command(shell: Shell) ->
     rows = [json.loads(shell("predict", f"{n}.json", "--at", "workers=8", "--at", "batch=16", "--at", "layers=4",
                              "--json")[1])["predictions"][0]["time"] for n in ("quick", "whole")]  # fmt: skip
     assert rows[0] == pytest.approx(rows[1], rel=0.3)
+
+
+def test_repeated_conditions_all_hold(shell: Shell, tmp_path: Path) -> None:
+    table = tmp_path / "runs.csv"
+    table.write_text(csv_of("workers,link,s", [(n, x, 8 / n + x) for n in (1, 2, 4, 8) for x in (1, 2)]))
+    kept = ("--where", "link == 2", "--where", "workers > 1")
+    assert "3 rows" in done(shell, "check", str(table), "--time", "s", "--extrinsic", "workers,link", *kept)
