@@ -209,7 +209,12 @@ class FamilyModel(ExpressionModel):
         lacks = f"'{self.name}' goes without {', '.join(left_out)}, which the table lacks"
         ignores = f"'{self.name}' does not read {', '.join(unread)}; auto and generic do"
         notes = [Note(lacks, "left_out")] if left_out else []
-        return expressions, [*notes, Note(ignores, "unread")] if unread else notes
+        notes += [Note(ignores, "unread")] if unread else []
+        if any(map(_divides_passes, expressions)):
+            notes.append(
+                Note("no column measures the passes: forward is taken for a third, backward for two", "passes")
+            )
+        return expressions, notes
 
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
         """Fit one table: its phases where columns of them were read, else its total."""
@@ -220,6 +225,13 @@ class FamilyModel(ExpressionModel):
         if fitted_phases(table, self.name):
             return estimate.estimate_phases(MODELS[self.name], table, options, seed)
         return estimate.estimate(expressions, table, options, seed, MODELS[self.name].choice)
+
+
+def _divides_passes(expression: Expression) -> bool:
+    """Return whether a forward and a backward pass have one constant, so that their ratio is an assumption."""
+    read = {term.name: term.names for term in expression.terms}
+    passes = [read.get(name, frozenset()) for name in ("forward", "backward")]
+    return not passes[0].isdisjoint(passes[1] & {*expression.constant_names})
 
 
 def _unread(expressions: Sequence[Expression], table: Table) -> list[str]:
