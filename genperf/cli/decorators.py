@@ -227,11 +227,6 @@ TOKENS = option("--tokens", metavar="N", help="Of a transformer: the days and th
 PEAK = option("--peak", metavar="DEVICE", help="Of a transformer: MFU, of a device's peak; a100, or 312T operations/s.")
 
 
-def _all_of(conditions: Sequence[str]) -> str | None:
-    """Return conditions as one formula; None of none."""
-    return " and ".join(f"({c})" for c in conditions) if len(conditions) > 1 else next(iter(conditions), None)
-
-
 _meanings = "; ".join(f"{name}: {kind.meaning}" for name, kind in KINDS.items())
 SCALING = option("--scaling", type=click.Choice(NAMES), help=f"{_meanings}.")
 _ROLES = one_parameter(
@@ -262,7 +257,10 @@ _ROLES = one_parameter(
         "--where",
         metavar="FORMULA",
         multiple=True,
-        callback=lambda ctx, param, conditions: _all_of(conditions),
+        # All of several hold.
+        callback=lambda ctx, param, given: (
+            " and ".join(f"({c})" for c in given) if given[1:] else next(iter(given), None)
+        ),
         help="Keep only rows where this holds; may be repeated.",
     ),
     option("--skip-bad-rows", is_flag=True, help="Go on without rows that cannot be read; they are counted."),
