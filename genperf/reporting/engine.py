@@ -6,7 +6,7 @@ The page's side of it is `assets/engine.js`, with `assets/discrepancy.js` for wh
 import json
 import keyword
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
 
@@ -21,13 +21,14 @@ from genperf.discrepancy import Discrepancy, Stack
 from genperf.discrepancy.stack import LEAST_MORE, NORMAL
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
-from genperf.formula import JAVASCRIPT, LANGUAGES, Node, in_language, parse, render
+from genperf.formula import JAVASCRIPT, LANGUAGES, Name, Node, call, in_language, parse, render
 from genperf.prediction import Member, discrepancies_of, stack_of, verdict
 from genperf.prediction.bands import POINTS
 from genperf.prediction.feasibility import SAME
 from genperf.prediction.verdict import COMBINATIONS
 from genperf.result import FitResult
 from genperf.result.arrays import encoded
+from genperf.words.numbers import rate_unit
 from genperf.words.verdict import REASONS
 
 #: What the page has of a basis as it is.
@@ -264,23 +265,29 @@ def export(result: FitResult, to: str) -> str:
     node = expression.filled(constants)
     if to == "extra-p":
         return render(node, lambda value: f"{value:.6g}").replace("**", "^")
-    names = _identifiers([f.name for f in result.schema.factors])
+    factors, language = [f.name for f in result.schema.factors], LANGUAGES[to]
+    # What the formula calls, as `power` and `Math`, names no argument.
+    called = re.findall(r"\b[^\W\d]\w*", in_language(node, dict.fromkeys(factors, ""), language))
+    names = _identifiers(factors, {*called})
     ranges = ", ".join(f"{f.name} {f.lower:.4g} to {f.upper:.4g}" for f in result.schema.factors if not f.levels)
-    target = result.schema.target
+    target, work, derived = result.schema.target, result.panel.measured_work, result.schema.derived
+    throughput = None if work is None else render(call("divide", work, Name(target.name)))
+    follows = [] if throughput is None else [f"throughput in {rate_unit(target.samples)} is {throughput}"]
+    follows += [f"{name} = {text}" for name, text in derived.items() if name in names]
     # Nothing in it ends a comment.
-    measured = re.sub(r"[^\w .,:%+-]", "_", ranges)
+    measured = "; ".join(re.sub(r"[^\w .,:%+*/()=<>`-]", "_", text) for text in [ranges, *follows])
     about = f"{target.name} in {target.unit}, fitted by genperf ({result.model}); measured: {measured}"
     head, tail = _FUNCTIONS[to]
-    body = in_language(node, names, LANGUAGES[to])
-    return LANGUAGES[to].prelude + head.format(arguments=", ".join(names.values()), about=about) + body + tail.format()
+    body = in_language(node, names, language)
+    return language.prelude + head.format(arguments=", ".join(names.values()), about=about) + body + tail.format()
 
 
-def _identifiers(names: list[str]) -> dict[str, str]:
-    """Return an identifier for each name, the name itself where it is one, and none twice."""
+def _identifiers(names: list[str], called: Collection[str]) -> dict[str, str]:
+    """Return an identifier for each name, the name itself where it is one and not `called`, and none twice."""
     made: dict[str, str] = {}
     for name in names:
         word = re.sub(r"\W", "_", name, flags=re.ASCII) or "_"
-        if word[0].isdigit() or keyword.iskeyword(word) or f" {word} " in _RESERVED:
+        if word[0].isdigit() or keyword.iskeyword(word) or word in called or f" {word} " in _RESERVED:
             word = f"x_{word}"
         while word in made.values():
             word += "_"

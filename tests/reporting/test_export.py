@@ -50,6 +50,30 @@ def test_javascript_has_the_value() -> None:
     assert float(printed) == pytest.approx(expected())
 
 
+@pytest.mark.skipif(not shutil.which("node"), reason="no Node.js")
+def test_a_column_named_as_what_the_formula_calls_hides_it_not() -> None:
+    levels = {"power": (1, 2, 4, 8), "math": (2, 4, 8), "Math": (1, 3)}
+    frame = runs_of(lambda f: 0.1 + f.power**0.5 + 0.01 * f.math + 0.02 * f.Math, levels)
+    table = gp.read_table(frame, time="s", extrinsic="power", intrinsic="math,Math")
+    result = gp.fit(table, "a + b*power**p + c*log2(math) + d*max(Math, 2)", draws=2)
+    at = {"power": 3.0, "math": 4.0, "Math": 3.0}
+    order, value = [at[f.name] for f in result.schema.factors], result.predict(at)["time"][0]
+    names: dict[str, object] = {}
+    exec(export(result, "python"), names)
+    assert names["predict"](*order) == pytest.approx(value, rel=1e-12)  # type: ignore[operator]
+    script = export(result, "javascript") + f"console.log(predict(...{order}))"
+    printed = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True).stdout
+    assert float(printed) == pytest.approx(value, rel=1e-12)
+
+
+def test_the_comment_has_what_a_prediction_shows_beside() -> None:
+    frame = runs_of(lambda f: f.gpus * f.batch / (1 + f.batch), {"gpus": (1, 2, 4), "batch": (8, 16)}, column="rate")
+    roles = {"throughput": "rate", "extrinsic": "gpus", "intrinsic": "batch,load", "let": {"load": "batch**2"}}
+    table = gp.read_table(frame, work="gpus*batch", **roles)
+    text = export(gp.fit(table, "a + b*load + c*batch", draws=2), "python")
+    assert "; throughput in samples/s is gpus*batch/time; load = batch**2\n" in text
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_function_is_written(function: str, language: str) -> None:
