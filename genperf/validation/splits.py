@@ -91,6 +91,9 @@ def _held_out_each(of_row: AnyArray, folds: Iterable[Any], of: str = "") -> tupl
 def _leave_group_out(table: Table, column: str) -> tuple[Split, ...]:
     """Hold out the configurations of each value of a column in turn; an empty cell is no value."""
     values = _column(table, column)
+    if column in table.group:
+        what = f"each {column} has a model of its own, which cannot predict another {column}"
+        raise TableError(what, hint=f"--categorical {column} in place of --group, or kfold:5", where=table.source)
     texts = _same_within_configurations(table, column)
     names = sorted({*texts} - {""}, key=float if pd.api.types.is_numeric_dtype(values) else str)
     if len(names) < 2:
