@@ -48,8 +48,10 @@ class Command(click.Command):
         try:
             return ctx.invoke(self.call_with_groups, **ctx.params)
         except UnclearTableError as error:
-            # Of several files that are read, the one that the error names.
-            files = [*files_read(ctx.params)]
+            from genperf.table.content import STANDARD_INPUT
+
+            # Of several files that are read, the one that the error names; what was piped is gone.
+            files = [] if error.where == STANDARD_INPUT else [*files_read(ctx.params)]
             named = [path for path in files if path == error.where]
             error.begin = next(map(first_lines, named or files), ())
             raise

@@ -88,7 +88,10 @@ def fit(
         out.note(f"left out, in no role: {listed(unused)}")
     if measured.rejected:
         out.note(f"rejected rows: {measured.rejected_rows}; genperf check lists them")
-    out.note(f"wrote {output}" if output else "nothing was kept: -o model.json writes the model")
+    if output:
+        out.wrote(output)
+    else:
+        out.note("nothing was kept: -o model.json writes the model")
 
 
 def _fitted(measured: Table, model: str, options: dict[str, Any], out: Output) -> FitResult | GroupedResult:

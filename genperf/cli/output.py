@@ -72,10 +72,15 @@ class Output(Struct, frozen=True):
             from genperf.table.cells import csv_pieces
 
             write_whole(self.output, csv_pieces(table, self.raw))
-            self.note(f"wrote {self.output}")
+            self.wrote(self.output)
         if self.as_json:
             show_json(answer if isinstance(answer, (dict, list)) else answer.to_dict())
         return self.as_json
+
+    def wrote(self, path: str) -> None:
+        """Print that a file was written; standard output speaks for itself."""
+        if path != "-":
+            self.note(f"wrote {path}")
 
     def draw(self, figure: Callable[[], Figure]) -> None:
         """Write a figure in the format of the file's ending, where a file is named."""

@@ -10,7 +10,7 @@ import click
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
 from genperf.cli.output import Output, progress, show_predictions
-from genperf.errors import GenperfError
+from genperf.errors import GenperfError, listed
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -71,6 +71,7 @@ def predict(
     from genperf.cli.options import model_or_table, paid_at, pairs, values_at
     from genperf.panel.configurations import forecast_at, left_open
     from genperf.panel.quantities import paid_for, quantities_of, training_of
+    from genperf.prediction.schema import cells_of
     from genperf.table.cells import records
     from genperf.words.growth import price_text, prices_text
     from genperf.words.numbers import rate_unit, taken_text, with_article
@@ -91,7 +92,10 @@ def predict(
     question = question or ({} if data else forecast_at(fitted.first.panel, {}))
     refused = list[str]()
     with progress(out.quiet):
-        plain = fitted.predict_columns(data or question, interval, band, refused)
+        given = cells_of(data, fitted.first.schema) if data else None
+        plain = fitted.predict_columns(question if given is None else given, interval, band, refused)
+    if replaced := [name for name in fitted.first.predicted_names if given is not None and name in given.columns]:
+        refused.append(f"columns of the data give way to predictions of their name: {listed(replaced)}")
     out.notes(refused)
     if not data:
         panel = fitted.first.panel

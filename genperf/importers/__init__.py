@@ -16,7 +16,7 @@ from genperf.importers import extra_p, hyperfine, nccl_tests, nsight, pytorch_pr
 from genperf.importers.imported import SOURCE, Imported, csv_lines, factors_from_name, joined
 from genperf.table.cells import Source
 from genperf.table.clean import is_number
-from genperf.table.content import HEAD_BYTES, SIGNATURES, files_of, head_of
+from genperf.table.content import HEAD_BYTES, SIGNATURES, STANDARD_INPUT, files_of, head_of
 from genperf.table.facts import source_of_steps
 from genperf.table.opened import joined as joined_files
 from genperf.table.opened import open_source, read_text, understood
@@ -97,7 +97,7 @@ def import_files(
         factors = {**(settings or {}), **(factors_from_name(from_name, path) if from_name else {})}
         if taken := {SOURCE, file_runs.time, file_runs.repeat} & {*factors}:
             raise GenperfError(f"'{min(taken)}' is a column of the table itself", hint="give the factor another name")
-        name = "standard input" if path == "-" else path
+        name = STANDARD_INPUT if path == "-" else path
         imported.append(file_runs.with_factors(factors, name))
     table = joined(imported)
     # A table needs its factors in every row.

@@ -357,5 +357,7 @@ def _checked(factor: Factor, source: Source, schema: Schema, new_levels: bool = 
             cell = values[row]
             among = f"one of {listed(factor.levels)}" + (ANSWERED if answered(factor, cell) else "")
             hint = did_you_mean(cell, factor.levels) or among
-        raise TableError(source.rejection(row, factor.name, cell, reason).complaint, hint=hint)
+        # A question and a DataFrame are no files.
+        where = source.name if source.unit in ("line", "record") else None
+        raise TableError(source.rejection(row, factor.name, cell, reason).complaint, hint=hint, where=where)
     return values

@@ -34,6 +34,8 @@ MAX_FILES = 20_000
 #: Seconds until a process opens the other end of a named pipe; what it does after that may take any time. A guess:
 #: two commands of one line start within a second, also on a busy machine within ten.
 PIPE_SECONDS = 10.0
+#: What messages call it.
+STANDARD_INPUT = "standard input"
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma", b"\x28\xb5\x2f\xfd": "zstd"}
 #: Colours and movements of a terminal.
@@ -57,7 +59,7 @@ def read_content(source: str | Path) -> tuple[str, bytes]:
         except (OSError, ValueError, RuntimeError) as error:
             raise _unreadable(source, error) from None
         return str(source), _decompressed(data, str(source))
-    name, stream = "standard input", getattr(sys.stdin, "buffer", sys.stdin)
+    name, stream = STANDARD_INPUT, getattr(sys.stdin, "buffer", sys.stdin)
     return name, _decompressed(_bounded(stream.read(MAX_FILE_BYTES + 1), name, MAX_FILE_BYTES), name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import os
 import sys
@@ -291,3 +292,20 @@ def test_report_of_a_model(shell_of_pictures: Shell) -> None:
 def test_report_of_one_group(shell_of_pictures: Shell) -> None:
     assert shell_of_pictures("report", "groups.json", "--only", "b", "-o", "b.html", "-q") == (0, "", "")
     assert 'id="group"' not in Path("b.html").read_text()
+
+
+def test_a_prediction_of_rows_names_their_file_and_what_it_replaces(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("runs.csv").write_text("workers,time\n1,9\n2,5\n4,3\n8,2\n")
+    done(shell, "fit", "runs.csv", "--time", "time", "--extrinsic", "workers", "--model", "amdahl", "-o", "m.json")
+    status, out, errors = shell("predict", "m.json", "--data", "runs.csv", "-o", "-")
+    assert (status, out.splitlines()[0]) == (0, "workers,time,lower,upper,verdict,reason,fits")
+    assert errors == "note: columns of the data give way to predictions of their name: time\n"
+    Path("new.csv").write_text("workers\nmany\n")
+    assert "new.csv: line 2, column 'workers': 'many' is not a number" in refusal(
+        shell, "predict", "m.json", "--data", "new.csv"
+    )
+    # What was piped is gone; how the model's file begins helps nobody.
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"workers\n")))
+    assert "it begins" not in refusal(shell, "predict", "m.json", "--data", "-")
