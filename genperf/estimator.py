@@ -35,9 +35,9 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         `auto`, a family, or a formula over the columns' names.
     structure, loss, penalty, lam, solver
         As in `genperf.fit`.
-    extrinsic, categorical : sequence of str or int, optional
-        Columns of how a run is executed, and columns of names without an order, by name or number; others are
-        intrinsic.
+    extrinsic, categorical : str or sequence of str or int, optional
+        Columns of how a run is executed, and columns of names without an order, by name (`"workers,nodes"`) or number;
+        others are intrinsic.
 
     Examples
     --------
@@ -57,8 +57,8 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         penalty: str = "l2",
         lam: float | Literal["cv"] | None = None,
         solver: str = "projected",
-        extrinsic: Sequence[str | int] = (),
-        categorical: Sequence[str | int] = (),
+        extrinsic: str | Sequence[str | int] = (),
+        categorical: str | Sequence[str | int] = (),
         seed: int = 0,
     ) -> None:
         self.model = model
@@ -86,7 +86,7 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             # Of a pipeline, most often those that StandardScaler centred.
             hint = "factors are counts and sizes: leave StandardScaler out, a model has its scales itself"
-            raise ValueError(f"{error}. {hint}") from None
+            raise ValueError(f"{str(error).rstrip('.')}: {hint}") from None
         if np.any(measured <= 0):
             raise ValueError("y must be above zero; it has values of zero or below")
         if len(frame) < 2:
@@ -168,9 +168,13 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _chosen(names: list[str], wanted: Sequence[str | int]) -> list[str]:
-    """Return the names of columns that are given by name or by number."""
-    return [names[w] if isinstance(w, int) else w for w in wanted]
+def _chosen(names: list[str], wanted: str | Sequence[str | int]) -> list[str]:
+    """Return the names of columns that are given by name, as a text with commas between them, or by number."""
+    columns = [name.strip() for name in wanted.split(",") if name.strip()] if isinstance(wanted, str) else wanted
+    for column in columns:
+        if isinstance(column, int) and not -len(names) <= column < len(names):
+            raise ValueError(f"there is no column {column}: X has columns 0 to {len(names) - 1}")
+    return [names[column] if isinstance(column, int) else column for column in columns]
 
 
 class ScaleSplit(BaseCrossValidator):  # type: ignore[misc]
@@ -193,9 +197,13 @@ class ScaleSplit(BaseCrossValidator):  # type: ignore[misc]
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Index, Index]]:
         """Yield the numbers of the rows to train on and to predict; an error where a column has too few counts."""
-        if isinstance(X, pd.DataFrame) and isinstance(self.column, str) and self.column not in X:
-            raise GenperfError(f"there is no column '{self.column}'", hint=f"one of {', '.join(map(str, X.columns))}")
-        values = np.asarray(X[self.column]) if isinstance(X, pd.DataFrame) else np.asarray(X)[:, int(self.column)]
+        rows = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
+        names = list(rows.columns)
+        # A number is a place where no column has it as its name.
+        is_place = isinstance(self.column, int) and -len(names) <= self.column < len(names)
+        if self.column not in names and not is_place:
+            raise GenperfError(f"there is no column '{self.column}'", hint=f"one of {', '.join(map(str, names))}")
+        values = np.asarray(rows[self.column] if self.column in names else rows.iloc[:, int(self.column)])
         counts = np.unique(values)
         if not 1 <= self.n_splits < len(counts):
             needed = f"{self.n_splits} splits need {self.n_splits + 1} counts of '{self.column}'"

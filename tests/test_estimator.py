@@ -120,3 +120,21 @@ def test_deviations_and_constants_of_a_fit() -> None:
     assert model.constants_["constant"].tolist() == ["a", "c"]
     with pytest.raises(GenperfError, match="an interval or a standard deviation"):
         model.predict(X, interval=0.9, return_std=True)
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_columns_are_named_in_a_text_or_by_their_place() -> None:
+    frame = pd.DataFrame({"batch": [8, 16] * 3, "workers": [1, 1, 2, 2, 4, 4], "nodes": [1, 1, 1, 1, 2, 2]})
+    seconds = 0.01 * frame.batch + 0.1 * frame.workers
+    predicted = [
+        GenericRegressor("c + a*batch + b*workers", extrinsic=columns).fit(frame, seconds).predict(frame)
+        for columns in ("workers, nodes", ["workers", "nodes"], [1, -1])
+    ]
+    np.testing.assert_array_equal(predicted[0], predicted[1])
+    np.testing.assert_array_equal(predicted[0], predicted[2])
+    with pytest.raises(ValueError, match="no column 3: X has columns 0 to 2"):
+        GenericRegressor(extrinsic=[3]).fit(frame, seconds)
+    by_place = [test.tolist() for rows in (frame, frame.to_numpy()) for _, test in gp.ScaleSplit(1).split(rows)]
+    assert by_place == [[4, 5], [4, 5]]
+    with pytest.raises(GenperfError, match="no column 'workers'"):
+        list(gp.ScaleSplit("workers").split(frame.to_numpy()))
