@@ -165,7 +165,8 @@ def _read(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise GenperfError("no such file", where=str(file), hint="check --config") from None
     except (OSError, ValueError, RecursionError) as error:
-        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        of_file = error.strerror if isinstance(error, OSError) else None
+        reason = of_file or ("nested too deep" if isinstance(error, RecursionError) else str(error))
         hint = 'write TOML: time = "seconds", and a table [fit] for the options of one command'
         raise GenperfError(f"cannot be read as settings: {reason}", where=str(file), hint=hint) from None
 

@@ -58,12 +58,13 @@ def compare(
     Each comes with the probability of being the best; changes, and all with a price, with the cost of the same work.
     """
     from genperf import search
-    from genperf.cli.options import configuration, model_or_table, paid_at, single
+    from genperf.cli.options import alternatives, configuration, model_or_table, paid_at, single
     from genperf.panel.quantities import training_of
     from genperf.result import is_model
     from genperf.search.compare import bandwidth_of_runs, of_variants
     from genperf.table.shape import VARIANT
 
+    over, changes = alternatives(over=over, changes=changes)
     if over is not None and changes:
         raise click.UsageError("give either --over or --or")
     fitted = model_or_table(model, roles, *at, *filter(None, [over]))

@@ -96,11 +96,13 @@ def optimize(
     amount of work.
     """
     from genperf import search
-    from genperf.cli.options import amount_of, capacities, configuration, model_or_table, one_group
+    from genperf.cli.options import alternatives, amount_of, capacities, configuration, model_or_table, one_group
     from genperf.formula.amounts import with_amounts
     from genperf.panel.quantities import training_of
     from genperf.search.space import usual_grid
 
+    minimize, maximize = alternatives(minimize=minimize, maximize=maximize)
+    steps, samples, tokens = alternatives(steps=steps, samples=samples, tokens=tokens)
     if minimize is not None and maximize is not None:
         raise click.UsageError("give either --minimize or --maximize")
     sizes = {"--steps": steps, "--samples": samples, "--tokens": tokens}

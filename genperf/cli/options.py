@@ -184,6 +184,14 @@ def paid_at(price: str | None, per: str | None) -> Paid | None:
     return price_of(price, per)
 
 
+def alternatives(**values: Any) -> list[Any]:
+    """Return options of which one may be given: those of the settings file give way to one that is typed."""
+    source_of = click.get_current_context().get_parameter_source
+    typed = {name for name in values if source_of(name) is ParameterSource.COMMANDLINE}
+    stored = {name for name in values if typed and source_of(name) is ParameterSource.DEFAULT_MAP}
+    return [(() if isinstance(value, tuple) else None) if name in stored else value for name, value in values.items()]
+
+
 def recognised_table(source: str | Source, options: dict[str, Any], *question: str) -> Recognised:
     """Open the table that the options describe; the columns of a question, `NAME=VALUE`, are settings."""
     from genperf.panel.options import OPTIONS

@@ -68,7 +68,7 @@ def predict(
     out: Output,
 ) -> None:
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
-    from genperf.cli.options import model_or_table, paid_at, pairs, values_at
+    from genperf.cli.options import alternatives, model_or_table, paid_at, pairs, values_at
     from genperf.panel.configurations import forecast_at, left_open
     from genperf.panel.quantities import paid_for, quantities_of, training_of
     from genperf.prediction.schema import cells_of
@@ -76,6 +76,7 @@ def predict(
     from genperf.words.growth import price_text, prices_text
     from genperf.words.numbers import rate_unit, taken_text, with_article
 
+    data, at = alternatives(data=data, at=at)
     if bool(data) == bool(at):
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
     fitted = model_or_table(model, roles, *at)

@@ -103,6 +103,22 @@ def test_standard_input_and_settings_file(shell: Shell, tmp_path: Path, monkeypa
     assert json.loads((tmp_path / "from_settings.json").read_text())["groups"][0]["model"]["seed"] == 6
 
 
+@pytest.mark.parametrize(
+    ("stored", "command"),
+    [
+        ('at = "workers=16"', ("predict", "m.json", "--data", "runs.csv")),
+        ('data = "runs.csv"', ("predict", "m.json", "--at", "workers=16")),
+        ('minimize = "time"', ("optimize", "m.json", "--over", "workers=1:8", "--maximize", "throughput")),
+        ("samples = 100", ("optimize", "m.json", "--over", "workers=1:8", "--steps", "10")),
+    ],
+)
+def test_a_typed_option_takes_the_place_of_stored_ones(shell: Shell, stored: str, command: tuple[str, ...]) -> None:
+    done(shell, "fit", "runs.csv", *ROLES, "--model", "amdahl", "-o", "m.json")
+    plain = done(shell, *command)
+    Path("genperf.toml").write_text(f"[{command[0]}]\n{stored}\n")
+    assert done(shell, *command) == plain
+
+
 def test_a_failed_write_leaves_the_old_file(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text("precious")
     status, _, _ = shell("fit", "none.csv", *ROLES, "-o", "m.json")
