@@ -56,13 +56,16 @@ def plateau_in(path: str) -> dict[str, Cell]:
     large = sizes >= PLATEAU * sizes.max()
     ratio, speed = float(np.median((bus / np.maximum(algorithm, 1e-9))[large])), float(np.median(bus[large]))
     # Where neither its name nor the text does, the factor of the bus and the operation show which one it is.
-    parted = "all_gather" if rows[0][1] == "none" else "reduce_scatter"
-    by_factor = "all_reduce" if ratio > 1.0 else parted if ratio < 1.0 else "broadcast"
+    combines, machine = rows[0][1] != "none", _machine(text)
+    parted = "reduce_scatter" if combines else "all_gather"
+    # The factor of an all-reduce over two devices is one.
+    whole = "all_reduce" if combines and machine.get("devices") == 2 else "broadcast"
+    by_factor = "all_reduce" if ratio > 1.0 else parted if ratio < 1.0 else whole
     wording, patterns = f"{name} {text[:2000]}".lower(), section("collectives")
     called = next((collective for collective, (words,) in patterns.items() if re.search(words, wording)), by_factor)
     device = next((device for _, device in _RANK.findall(text)), "")
     test = {"device": device, "collective": called, "busbw": f"{speed:.9g}GB/s", "size": int(sizes.max())}
-    return {**_machine(text), **test}
+    return {**machine, **test}
 
 
 def _rows(text: str) -> Iterator[tuple[int, int, str, str, list[str]]]:

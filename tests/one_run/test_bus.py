@@ -123,3 +123,13 @@ def test_python_answers_as_well(shell: Shell) -> None:
     assert [answer[name] for name in ("busbw", "devices", "nodes")] == [3.8e9, None, None]
     # An L4 has no NVLink.
     assert "NVLink" not in shell("ask", "8xl4", "all_reduce", "10GB/s")[1]
+
+
+def test_over_two_devices_what_combines_is_an_all_reduce(shell: Shell) -> None:
+    of_two = "".join(line for line in HEAD.splitlines(keepends=True) if "Rank  2" not in line and "Rank  3" not in line)
+    Path("nccl.txt").write_text(of_two + ROWS.format("1.69", "2.53"))
+    assert reply(shell, "ask", "nccl.txt")["collective"] == "all_reduce"
+    Path("nccl.txt").write_text(
+        (of_two + ROWS.format("1.69", "2.53")).replace("sum    ", "none   ").replace("-1", " 0")
+    )
+    assert reply(shell, "ask", "nccl.txt")["collective"] == "broadcast"
