@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from genperf.arrays import Array, Index, Mask, front_of
 from genperf.attribution.draws import curves_of, shares
-from genperf.errors import FormulaError, GenperfError, ModelError
+from genperf.errors import FormulaError, GenperfError, ModelError, did_you_mean, listed
 from genperf.formula import Call, Formula, Name, Node, Number, call, parse, render, substitute
 from genperf.panel import Panel
 from genperf.panel.panel import StepWork
@@ -317,10 +317,10 @@ def capacity_constraints(capacity: Mapping[str, float], schema: Schema, further:
         if schema.panel.column(name) in {f.name for f in schema.factors}:
             what = f"'{name}' is a factor of the model and not what it predicts"
             raise GenperfError(what, hint=f"--where '{name} <= {value:g}'")
-        raise GenperfError(
-            f"a capacity of '{name}' needs a model of it, and this one predicts {heading(target)}",
-            hint=f"genperf fit TABLE … --also {name}=COLUMN:UNIT fits it beside; or a model of --quantity {name}:UNIT",
-        )
+        predicted = listed([heading(target), *further])
+        other = f"genperf fit TABLE … --also {name}=COLUMN:UNIT fits it beside; or a model of --quantity {name}:UNIT"
+        what = f"a capacity of '{name}' needs a model of it, and this one predicts {predicted}"
+        raise GenperfError(what, hint=did_you_mean(name, [target.name, *further]) or other)
     return [f"{name} <= {value!r}" for name, value in capacity.items()]
 
 

@@ -53,6 +53,8 @@ def test_a_capacity_bounds_the_upper_end_of_the_quantity(shell: Shell, fitted: s
     assert any(row["memory"] > 41 for row in every)
     assert "'memory <= 12' excludes most" in refusal(shell, "optimize", fitted, *OVER, "--capacity", "memory=12")
     assert "--also energy=COLUMN:UNIT" in refusal(shell, "optimize", fitted, *OVER, "--capacity", "energy=12")
+    misspelt = refusal(shell, "optimize", fitted, *OVER, "--capacity", "memry=12")
+    assert "this one predicts time (s), memory\n  try: did you mean 'memory'?" in misspelt
 
 
 def test_check_says_what_was_measured_beside(shell: Shell) -> None:
