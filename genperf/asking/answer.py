@@ -416,17 +416,15 @@ def rows_of(answer: Answer) -> list[Row]:
     Of each those with a value beside come first, and the utilisation, which is one more; of rows of one name and value
     the first stays.
     """
-    wanted, row_of_value = answer.answers[0].quantity, dict[tuple[str, str], Row]()
-
-    def order(row: Row) -> tuple[bool, ...]:
+    wanted, mfu, row_of_value = answer.answers[0].quantity, QUANTITIES["mfu"].label, dict[tuple[str, str], Row]()
+    for row in sorted(
+        _known_rows(answer),
         # False comes before True.
-        follows = not row.beside and row.name != QUANTITIES["mfu"].label
-        return row.name != wanted, row.name not in OF_THE_QUESTION, follows
-
-    for row in sorted(_known_rows(answer), key=order):
+        key=lambda row: (row.name != wanted, row.name not in OF_THE_QUESTION, not row.beside and row.name != mfu),
+    ):
         row_of_value.setdefault((row.name, row.value), row)
     rows = list(row_of_value.values())
-    return rows[: MOST_ROWS + any(row.name == QUANTITIES["mfu"].label for row in rows)]
+    return rows[: MOST_ROWS + any(row.name == mfu for row in rows)]
 
 
 def _known_rows(answer: Answer) -> Iterator[Row]:

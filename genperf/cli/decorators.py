@@ -255,16 +255,7 @@ _ROLES = one_parameter(
     column("--weight", metavar="COL", help="Column of weights."),
     column("--repeat", metavar="COL", help="Column that numbers the repeats of a configuration."),
     option("--let", metavar="NAME=FORMULA", multiple=True, help="Derive a column; may be repeated."),
-    option(
-        "--where",
-        metavar="FORMULA",
-        multiple=True,
-        # All of several hold.
-        callback=lambda ctx, param, given: (
-            " and ".join(f"({c})" for c in given) if given[1:] else next(iter(given), None)
-        ),
-        help="Keep only rows where this holds; may be repeated.",
-    ),
+    option("--where", metavar="FORMULA", multiple=True, help="Keep only rows where this holds; may be repeated."),
     option("--skip-bad-rows", is_flag=True, help="Go on without rows that cannot be read; they are counted."),
     option("--aggregate/--no-aggregate", default=None, help="Summarise rows while reading; files over 64 MB are."),
     column("--status", metavar="COL", help="Column that says how a run ended: OOM, failed, timeout, …"),

@@ -416,7 +416,7 @@ def _not_delimited(text: str, name: str) -> Source | None:
 
 
 def _cut(text: str, name: str, above: int = 3) -> Source | None:
-    """Read a table in columns whose cells may be empty, below so many lines; None of another text."""
+    """Read a table in columns whose cells may be empty, below so many lines; None for any other text."""
     table = cut_table(text, above)
     return None if table is None else read_delimited(table, name, "\t")
 
