@@ -61,7 +61,6 @@ def published() -> Outcome:
     intrinsic = "samples,batch,parameters,work,activations"
     table = gp.read_table(frame, time="step_time_s", extrinsic="replicas,partitions", intrinsic=intrinsic)
     # Of a step the samples of a data set are no work, unless they are mapped.
-    table = table.mapped({"samples": "samples"})
-    error = held_out_errors(table, ["adam", "random-forest"], "kfold:5")
+    error = held_out_errors(table.mapped({"samples": "samples"}), ["adam", "random-forest"], "kfold:5")
     holds = error["adam"] <= 15.0 and error["adam"] <= error["random-forest"] / 2
     return outcome(holds, configurations=len(table.medians()), error=error["adam"], forest=error["random-forest"])

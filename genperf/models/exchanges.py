@@ -74,7 +74,7 @@ PEER_TO_PEER = Family(
 )
 
 
-_EXCHANGE = "bandwidth + messages"
+_EXCHANGE = "bandwidth + latency"
 #: What of the ring hides behind the backward pass: all that is as long, all but a share, nothing.
 _RING_TOTALS = (
     f"forward + max(backward, {_EXCHANGE})",
@@ -101,7 +101,7 @@ def ring_allreduce(factors: Panel) -> list[Expression]:
     """
     work = share(factors)
     passes = {"forward": f"{work.of('a')}/3", "backward": f"{work.of('2*a')}/3"}
-    ring = {"bandwidth": "2*beta*bytes*(1 - 1/workers)", "messages": "2*alpha*(workers - 1)"}
+    ring = {"bandwidth": "2*beta*bytes*(1 - 1/workers)", "latency": "2*alpha*(workers - 1)"}
     full, part, none = _RING_TOTALS
     grown = (full, part, none) if factors.varies(work.per_worker) else (full, none)
     totals = grown if work.known else (full,)

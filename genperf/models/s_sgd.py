@@ -60,7 +60,7 @@ def _in_rings(factors: Panel) -> dict[str, str]:
     if factors.has("nodes"):
         inside, between = "2*beta_r*bytes*(1 - nodes/workers)", "2*beta_n*bytes*(1 - 1/nodes)"
         terms = {"inside nodes": inside, "between nodes": between}
-    return {**terms, "messages": "2*alpha*(workers - 1)"}
+    return {**terms, "latency": "2*alpha*(workers - 1)"}
 
 
 #: The terms of what carries the gradients: rings, the usual one, servers or peers.
@@ -109,7 +109,7 @@ def build(
 def _total(overlap: Overlap, *phases: Mapping[str, str]) -> str | None:
     """Return a law over the names of terms; `phases` are the terms of the input, the exchange and the update.
 
-    `gradients`: "`input` + forward + max(backward, `ring` + `messages`) + `update`". None for a sum of all terms.
+    `gradients`: "`input` + forward + max(backward, `ring` + `latency`) + `update`". None for a sum of all terms.
     """
     if overlap == "none":
         return None
@@ -180,7 +180,7 @@ FAMILY = Family(
     build=candidates,
     phases={
         **{name: (name,) for name in (*READING, *PASSES, "update")},
-        "exchange": ("inside nodes", "between nodes", "ring", "bandwidth", "requests", "messages"),
+        "exchange": ("inside nodes", "between nodes", "ring", "latency", "bandwidth", "requests", "messages"),
     },
     overlaps=tuple(f"s-sgd-{overlap}" for overlap in _LAWS),
 )

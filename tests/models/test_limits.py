@@ -25,10 +25,10 @@ def terms_at(name, constants, **columns):
 @pytest.mark.parametrize(
     ("name", "silent"),
     [
-        ("ring-allreduce", ["bandwidth", "messages"]),
+        ("ring-allreduce", ["bandwidth", "latency"]),
         ("peer-to-peer", ["bandwidth", "messages"]),
         ("topology", ["inside nodes", "between nodes", "latency"]),
-        ("s-sgd-none", ["inside nodes", "between nodes", "messages"]),
+        ("s-sgd-none", ["inside nodes", "between nodes", "latency"]),
         ("goodput", ["inside nodes", "between nodes"]),
     ],
 )
