@@ -402,12 +402,12 @@ def relative_work(
 ) -> tuple[Array | None, str]:
     """Return one worker's work W(n)/W(n₀), relative to the first count, None if unknown, and the kind of its scaling.
 
-    W is the work of a step that is given or was divided by a throughput, over n. Without one it is `samples/workers`
-    for times of whole jobs, then the operations or the samples of one worker's step (`share`). Where no column shows
-    it, it is constant in weak scaling, and W(n) ~ 1/n in strong. That of a job is shared whatever the columns. The
-    counts of workers, of shape (rows,), rise.
+    W is the work of a step that is given or was divided by a throughput, or that of a job whose steps a column counts,
+    over n. Without one it is `samples/workers` for times of whole jobs, then the operations or the samples of one
+    worker's step (`share`). Where no column shows it, it is constant in weak scaling, and W(n) ~ 1/n in strong. That of
+    a job is shared whatever the columns. The counts of workers, of shape (rows,), rise.
     """
-    given = given or panel.measured_work
+    given = given or panel.measured_work or (panel.step.total if panel.times_counted_steps else None)
     if given is not None:
         work = evaluated(given, columns, len(counts)) / counts
     else:

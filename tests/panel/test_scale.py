@@ -311,4 +311,7 @@ def test_the_samples_of_a_job_follow_from_its_iterations() -> None:
     curve = gp.explain(result, {"iterations": 50}, knee=True).scaling
     assert curve.kind == "weak"
     assert curve.curve["efficiency"].to_numpy() == pytest.approx(1.0, rel=0.02)
+    # A data set that is as large in every job is read for its size, and is no work.
+    sized = gp.fit(runs_of(lambda f: f.iterations * 0.1, {**levels, "samples": [400]}, column="job_s"), time="job_s")
+    assert gp.explain(sized, {"iterations": 50}, knee=True).scaling.kind == "weak"
     assert "its samples are iterations*(batch_per_worker*workers)" in " ".join(note.text for note in result.notes)
