@@ -96,7 +96,7 @@ def predict(
         given = cells_of(data, fitted.first.schema) if data else None
         plain = fitted.predict_columns(question if given is None else given, interval, band, refused)
     if replaced := [name for name in fitted.first.predicted_names if given is not None and name in given.columns]:
-        refused.append(f"columns of the data give way to predictions of their name: {listed(replaced)}")
+        refused.append(f"columns of the data are replaced by the predictions of that name: {listed(replaced)}")
     out.notes(refused)
     if not data:
         panel = fitted.first.panel

@@ -211,9 +211,8 @@ class FamilyModel(ExpressionModel):
         notes = [Note(lacks, "left_out")] if left_out else []
         notes += [Note(ignores, "unread")] if unread else []
         if any(map(_divides_passes, expressions)):
-            notes.append(
-                Note("no column measures the passes: forward is taken for a third, backward for two", "passes")
-            )
+            text = "no column measures the passes: forward is taken for a third of them, backward for the rest"
+            notes.append(Note(text, "passes"))
         return expressions, notes
 
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:

@@ -301,7 +301,7 @@ def test_a_prediction_of_rows_names_their_file_and_what_it_replaces(
     done(shell, "fit", "runs.csv", "--time", "time", "--extrinsic", "workers", "--model", "amdahl", "-o", "m.json")
     status, out, errors = shell("predict", "m.json", "--data", "runs.csv", "-o", "-")
     assert (status, out.splitlines()[0]) == (0, "workers,time,lower,upper,verdict,reason,fits")
-    assert errors == "note: columns of the data give way to predictions of their name: time\n"
+    assert errors == "note: columns of the data are replaced by the predictions of that name: time\n"
     Path("new.csv").write_text("workers\nmany\n")
     assert "new.csv: line 2, column 'workers': 'many' is not a number" in refusal(
         shell, "predict", "m.json", "--data", "new.csv"
