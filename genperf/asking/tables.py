@@ -29,8 +29,8 @@ from genperf.asking.ask import (
     reading_of_one_configuration,
     rows_with,
 )
-from genperf.asking.one_run import OneRun, row_in, row_of_run, run_answer
-from genperf.errors import GenperfError, TableError, counted, did_you_mean, listed
+from genperf.asking.one_run import row_in, row_of_run, run_answer
+from genperf.errors import GenperfError, Note, TableError, counted, did_you_mean, listed
 from genperf.facts import Facts
 from genperf.fitting import fit_group, model_of, prepared_auto
 from genperf.fitting.model import Model
@@ -63,6 +63,8 @@ from genperf.words.growth import plan_in_short
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import BLIND, trust_text
 
+#: What a question is about, beside a model: one run by column, or a table.
+Subject = dict[str, Any] | Recognised
 #: Models with the table of each, by quantity, series, roles and the number of their source, which stands beside.
 Fits = dict[tuple[str, tuple[str, ...], str, int], tuple[FitResult, Table, Source]]
 
@@ -182,22 +184,44 @@ def ask(
         {name: label(value) for name, value in {**requested, **dict(zip(lists, values, strict=True))}.items()}
         for values in product(*lists.values())
     ]
-    answers: list[Answer] | list[OneRun]
+    about: FitResult | GroupedResult | Subject
     if isinstance(table, FitResult | GroupedResult) or is_model_file(table):
-        fitted = table if isinstance(table, GroupedResult) else model_of(table)
-        places, answers = ask_each(places, lambda place: ask_fitted(fitted, place, question))
-        return answers if lists or len(places) > 1 else answers[0]
-    row: Any = {**configuration, **run_in_words}
-    if not run_in_words:
-        cells = open_files([str(table)]) if is_path else open_source(table)
-        row = row_of_run(cells, question.training.peak)
-    if isinstance(row, dict):
-        answers = [run_answer(row, place, question) for place in places]
+        about = table if isinstance(table, GroupedResult) else model_of(table)
+    elif run_in_words:
+        about = {**configuration, **run_in_words}
     else:
-        opened = recognised(cells, {**(roles or {}), "work": work}, tokens=tokens is not None)
-        fits: Fits = {}
-        places, answers = ask_each(places, lambda place: ask_recognised(opened, place, want, question, fits=fits))
+        cells = open_files([str(table)]) if is_path else open_source(table)
+        options = {**(roles or {}), "work": work}
+        about = subject_of(cells, question, lambda source: recognised(source, options, tokens=tokens is not None))
+    places, answers = answers_about(about, places, want, question)
     return answers if lists or len(places) > 1 else answers[0]
+
+
+def subject_of(source: Source, question: Question, recognise: Callable[[Source], Recognised]) -> Subject:
+    """Return what a question to a table is about: the only row, where it is a run, or the table as it is recognised.
+
+    Where a row is a run but for an unknown device or network, the table's notes say so.
+    """
+    run = row_of_run(source, question.training.peak)
+    if isinstance(run, GenperfError):
+        source = replace(source, steps=(*source.steps, Note(f"{run.message}; {run.hint}", "run")))
+    return run if isinstance(run, dict) else recognise(source)
+
+
+def answers_about(
+    subject: FitResult | GroupedResult | Subject,
+    places: list[dict[str, str]],
+    want: str | None,
+    question: Question,
+    seed: int = 0,
+) -> tuple[list[dict[str, str]], list[Any]]:
+    """Return configurations, as `ask_each` does, with the answer of a model, of one run, or of a table to each."""
+    fits: Fits = {}
+    if isinstance(subject, FitResult | GroupedResult):
+        return ask_each(places, lambda place: ask_fitted(subject, place, question))
+    if isinstance(subject, Recognised):
+        return ask_each(places, lambda place: ask_recognised(subject, place, want, question, seed, fits))
+    return places, [run_answer(subject, place, question) for place in places]
 
 
 def configurations(at: Mapping[str, str], levels_of: Callable[[str], Collection[str]]) -> list[dict[str, str]]:

@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,45 +88,39 @@ def ask(
     Several values, `--at gpus=64,256` or `--at gpus=8:1024:*2`, are answered beside each other.
     A role that is given as an option is not guessed. Without --at: a plan's count, or twice the largest.
     """
-    from genperf.asking.one_run import joint_answer, row_in, row_of_run, run_answer
-    from genperf.asking.tables import Fits, ask_each, ask_fitted, ask_recognised, configurations, is_model_file
+    from genperf.asking.one_run import OneRun, joint_answer, row_in
+    from genperf.asking.tables import answers_about, configurations, is_model_file, subject_of
     from genperf.cli.options import names_of, pairs, recognised_table, with_scale
+    from genperf.panel.read import Recognised
     from genperf.panel.words import source_of_words
     from genperf.result import load_model
-    from genperf.table.cells import Source
     from genperf.table.clean import labels
     from genperf.vocabulary.names import column_named
 
     if len(table) > 1:
         table, at = _split_words(table, at)
     topics = [name for name, wanted in (("why", why), ("normal", normal), ("cost", cost)) if wanted]
-    if len(table) == 1 and is_model_file(table[0]):
-        fitted = load_model(table[0])
-        at_once = configurations(pairs(with_scale(at, names_of(fitted)), "--at", names_of(fitted)), lambda name: ())
-        at_once, answers = ask_each(at_once, lambda place: ask_fitted(fitted, place, question))
-        _show(answers, at_once, out, full, topics)
-        return
-    # Several runs in words are a `Source`, one run in words is a row by column, and {} is a file. A file of that name
-    # is read, even if it is called `8xh100`.
-    in_words: Any = {} if at and Path(table[0]).is_file() else source_of_words(table) or row_in(table)
-    what = in_words or _source(table, roles["delimiter"])
-    run = row_of_run(what, question.training.peak) if isinstance(what, Source) else what
-    # Of one row with an unknown device or network the error is a note, and the row is answered as any other table.
-    if isinstance(run, GenperfError):
-        out.note(f"note: {run}")
-    elif run is not None:
-        places = configurations(pairs(with_scale(at, ()), "--at"), lambda name: ())
-        runs = [run_answer(run, place, question) for place in places]
-        if not out.written(runs[0] if len(runs) == 1 else [of.to_dict() for of in runs]):
-            tell_all((joint_answer(runs) if len(runs) > 1 else runs[0]).content)
-        return
-    opened = recognised_table(what, roles)
-    columns = opened.source.columns
+    about: Any = load_model(table[0]) if len(table) == 1 and is_model_file(table[0]) else None
+    columns: Mapping[str, Any] = {} if about is None else dict.fromkeys(names_of(about), ())
+    if about is None:
+        # One run in words is a row by column, several are a `Source`, and {} is a file. A file of that name is read,
+        # even if it is called `8xh100`.
+        in_words: Any = {} if at and Path(table[0]).is_file() else source_of_words(table) or row_in(table)
+        source = in_words or _source(table, roles["delimiter"])
+        recognise = partial(recognised_table, options=roles)
+        about = source if isinstance(source, dict) else subject_of(source, question, recognise)
+    if isinstance(about, Recognised):
+        columns = about.source.columns
+        for note in (step.text for step in about.source.steps if step.kind == "run"):
+            out.note(f"note: {note}")
     wanted = pairs(with_scale(at, columns), "--at", columns)
     at_once = configurations(wanted, lambda name: labels(columns.get(column_named(name, columns) or name, ())))
-    fits: Fits = {}
     with progress(out.quiet):
-        at_once, answers = ask_each(at_once, lambda at: ask_recognised(opened, at, want, question, seed, fits))
+        at_once, answers = answers_about(about, at_once, want, question, seed)
+    if isinstance(answers[0], OneRun):
+        if not out.written(answers[0] if len(answers) == 1 else [of.to_dict() for of in answers]):
+            tell_all((joint_answer(answers) if len(answers) > 1 else answers[0]).content)
+        return
     _show(answers, at_once, out, full, topics)
 
 
