@@ -32,6 +32,9 @@ ENTERING_COLUMNS = 8
 SUM_RIDGE, GROWING_RIDGE = 1e-3, 100.0
 #: Of the sum that shows the terms. With 1e-3 it moved n^0.3 beside a constant of 0.3 to n^0.17 beside none.
 TERM_RIDGE = 1e-5
+#: Mean of a column's cost in a draw, where each has its own: of columns that no run tells apart the cheapest take all,
+#: and without it every draw has those of the first fit, with the constant none of them.
+COLUMN_COST = 3e-4
 #: Of the powers of terms: bounds, prior standard deviation about one, the cost of one that is held, and the noise of a
 #: first fit.
 POWER_BOUNDS = (0.1, 3.0)
@@ -122,6 +125,8 @@ class SumBasis(Struct, frozen=True, eq=False):
     growths: Index
     #: Shape (rows, growths). φ, a growth's time at one worker.
     at_one: Array
+    #: Shape (columns,). What a column costs beside the squared error, in proportion to it at unit length.
+    cost: Array
     #: Of ln T about the sum, as it is supposed.
     variance: float = SUPPOSED_NOISE**2
 
@@ -234,22 +239,24 @@ class SumBasis(Struct, frozen=True, eq=False):
         return self.without(traces).fitted(y, start)
 
     def _nonnegative_solution(self, A: Array, target: Array, start: Array, stiffness: Array | tuple[()] = ()) -> Array:
-        """Return c ≥ 0 that minimises |A·c − target|² + Σ ridge_j·(|A_j|·c_j)²; a few columns enter at a time.
+        """Return c ≥ 0 that minimises |A·c − target|² + Σ ridge_j·x_j² + 2·Σ cost_j·x_j with x_j = |A_j|·c_j.
 
-        Columns of A behind those of the basis have a stiffness each, Σ stiffness_j·c_j². The columns of `start` that
-        are above zero are solved first; then those along which the error falls most enter, until it falls along none.
+        Columns of A behind those of the basis have a stiffness each, Σ stiffness_j·c_j², and no cost. The columns of
+        `start` that are above zero are solved first; then those along which the error falls most enter, a few at a
+        time, until it falls along none.
         """
         length = np.linalg.norm(A, axis=0)
         length = np.where(length > 0.0, length, 1.0)
         # All in units of the columns' lengths: x = c·length.
         ridge = np.concatenate([self.ridge, stiffness / length[len(self.ridge) :] ** 2])
+        cost = np.pad(self.cost, (0, len(stiffness)))
         A, x, used = A / length, np.zeros(A.shape[1]), np.flatnonzero(start)
         while True:
             columns = A[:, used]
             gram = columns.T @ columns + np.diag(ridge[used])
             x[:] = 0.0
-            x[used] = nonnegative_least_squares(gram[None], (columns.T @ target)[None])[0]
-            slope = A.T @ (target - columns @ x[used]) - ridge * x
+            x[used] = nonnegative_least_squares(gram[None], (columns.T @ target - cost[used])[None])[0]
+            slope = A.T @ (target - columns @ x[used]) - ridge * x - cost
             slope[used] = 0.0
             steepest = np.argsort(-slope, kind="stable")[:ENTERING_COLUMNS]
             entering = steepest[slope[steepest] > 1e-9 * len(target)]
@@ -258,17 +265,19 @@ class SumBasis(Struct, frozen=True, eq=False):
             used = np.append(np.flatnonzero(x), entering)
 
     def _loss(self, constants: Coefficients, columns: Array, y: Array) -> float:
-        """Return what a fit minimises, Σ_i (ln T − ln m)² + Σ_j ridge_j·Σ_i share_ij² + Σ stiffness·(p − centre)².
+        """Return what a fit minimises, Σ_i (ln T − ln m)² + Σ_j (ridge_j·s_j + 2·cost_j)·s_j + what the powers cost.
 
-        The share of a column j in a row i is c_j·φ_ij over the sum; the columns are given at the powers.
+        s_j² = Σ_i share_ij², and the share of a column j in a row i is c_j·φ_ij over the sum; the columns are given at
+        the powers.
         """
         c, levels, powers = constants
         used = np.flatnonzero(c)
         terms = columns[:, used] * c[used]
         total = np.maximum(terms.sum(axis=1), LEAST_SUM)
-        share = np.sum((terms / total[:, None]) ** 2, axis=0)
+        share = np.sqrt(np.sum((terms / total[:, None]) ** 2, axis=0))
         away = y - np.log(total) - self.levels @ levels
-        return float(away @ away + self.ridge[used] @ share + self.stiffness @ (powers - self.centre) ** 2)
+        of_columns = (self.ridge[used] * share + 2.0 * self.cost[used]) @ share
+        return float(away @ away + of_columns + self.stiffness @ (powers - self.centre) ** 2)
 
 
 class Mean(Struct, frozen=True, eq=False):
@@ -315,7 +324,8 @@ class Mean(Struct, frozen=True, eq=False):
             y_d = ln T + t·(√(v − f²)·z + f·R·z'),   z, z' ~ N(0, I),   R·Rᵀ the form's correlation between the rows
 
         with v the variance of the residuals, f the form's standard deviation (`genperf.discrepancy.form`), and t
-        Student's widening. The forms of the sum have draws by their Akaike weights; the likeliest has the constants.
+        Student's widening. Each draw has costs of its own for the columns. The forms of the sum have draws by their
+        Akaike weights; the likeliest has the constants.
         """
         forms = self._forms(basis, one_at_a_time)
         fits = [form.without_traces(form.fitted(y), y) for form in forms]
@@ -338,14 +348,18 @@ class Mean(Struct, frozen=True, eq=False):
         generator, root = np.random.default_rng([CONTENT_SEED, 4]), features(places)
         counts = len(y), root.shape[1], len(self.powers)
         of_rows, of_form, of_powers = (generator.standard_normal((TERM_DRAWS, count)) for count in counts)
+        # The constant has no cost: it is supposed before other terms.
+        of_columns = [0.0 if not column.ways else COLUMN_COST for column in self.columns]
+        costs = of_columns * generator.exponential(1.0, (TERM_DRAWS, len(of_columns)))
         errors = np.sqrt(max(variance - form_sd**2, 0.0)) * of_rows + form_sd * of_form @ root.T
         errors = student_widening(freedom[least]) * errors
         form_of_draw = np.searchsorted(np.cumsum(shares / shares.sum()), (np.arange(TERM_DRAWS) + 0.5) / TERM_DRAWS)
         draws = []
-        for place, error, deviations in zip(form_of_draw.tolist(), errors, of_powers, strict=True):
+        for place, error, deviations, cost in zip(form_of_draw.tolist(), errors, of_powers, costs, strict=True):
             # Powers are drawn about their centres by their prior.
             centre = np.clip(forms[place].centre + forms[place].deviation * deviations, *POWER_BOUNDS)
-            fit = replace(forms[place], centre=centre, variance=variance).fitted(y + error, fits[place])
+            form = replace(forms[place], centre=centre, variance=variance, cost=cost)
+            fit = form.fitted(y + error, fits[place])
             draws.append(self._with_constant(fit, forms[place]))
         likeliest = int(np.argmax(shares))
         constants = replace(forms[likeliest], variance=variance).fitted(y, fits[likeliest])
@@ -402,7 +416,7 @@ class Mean(Struct, frozen=True, eq=False):
         deviation = np.array([POWER_DEVIATION * name.startswith("p_") for name in unit_powers])
         powers = np.array(logarithms).reshape(-1, rows).T, is_raised, np.ones(len(unit_powers)), deviation
         growths = np.array(self.growths, int).reshape(-1, 3)
-        return SumBasis(columns, ridge, levels, *powers, growths, columns[:, growths[:, 1]])
+        return SumBasis(columns, ridge, levels, *powers, growths, columns[:, growths[:, 1]], np.zeros(len(ridge)))
 
     def expression(
         self, constants: Coefficients, columns: set[str], draws: Sequence[Coefficients] = ()

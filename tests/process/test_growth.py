@@ -226,12 +226,27 @@ def test_a_sum_and_levels_are_recovered() -> None:
     level = np.repeat([0.0, 1.0], 20)
     y = np.where(level == 1.0, 0.3, -0.3) + np.log(1.0 + 8.0 / n)
     columns, levels = np.column_stack([np.ones(40), 1.0 / n, n]), np.column_stack([1 - level, level])
-    basis = SumBasis(columns, np.full(3, 1e-6), levels, *no_powers(40, 3))
+    basis = SumBasis(columns, np.full(3, 1e-6), levels, *no_powers(40, 3), np.zeros(3))
     found = basis.fitted(y)
     # What both levels have in common is that of the columns as well: only their ratio and distance are known.
     assert found.columns / found.columns[0] == pytest.approx([1.0, 8.0, 0.0], rel=0.01, abs=1e-3)
     assert np.diff(found.levels) == pytest.approx(0.6, rel=0.1)
     assert basis.log_sum(found) == pytest.approx(y, abs=0.03)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_interval_of_the_constant_has_all_that_runs_of_one_factor_at_a_time_allow(seed: int) -> None:
+    # On these lines 0.3 is as well the sum of a part by batch alone and one by layers alone, less one by both.
+    centre = {"batch": 64, "layers": 8, "workers": 4}
+    values = {"batch": (8, 16, 32, 128, 256), "layers": (2, 4, 16, 32), "workers": (1, 2, 8, 16)}
+    runs = pd.DataFrame([centre, *({**centre, name: value} for name in values for value in values[name])])
+    noise = np.exp(0.02 * np.random.default_rng(seed).standard_normal(len(runs)))
+    runs["s"] = (0.3 + 0.003 * runs["batch"] * runs["layers"] * runs["workers"] ** 0.3) * noise
+    result = gp.fit(read_table(runs, time="s", intrinsic=["batch", "layers"], extrinsic="workers"))
+    constant = gp.explain(result, centre).terms.set_index("term").loc["constant"]
+    # Without a choice of its own in each draw the upper end is 0.08.
+    assert constant["lower"] == 0.0
+    assert 0.25 < constant["upper"] < 0.6
 
 
 def table() -> pd.DataFrame:
