@@ -23,7 +23,7 @@ from genperf.attribution.derived import curve_of, growth_of, reported_of
 from genperf.attribution.draws import curves_of
 from genperf.attribution.ladder import steps_along_workers
 from genperf.attribution.terms import limit_of
-from genperf.errors import GenperfError, TableError, attempted, counted, listed
+from genperf.errors import GenperfError, TableError, attempted, counted, known_name, listed
 from genperf.facts import (
     Cause,
     Choice,
@@ -125,6 +125,10 @@ class Question(Struct, frozen=True):
         return replace(self, price=price, plan=plan, training=training, topics=(*options,))
 
 
+#: The options that may stand among the words of a question.
+OPTIONS_OF_WORDS = ("tokens", "samples", "deadline", "budget", "price", "peak")
+
+
 def question_of(
     *,
     price: str | None = None,
@@ -136,6 +140,8 @@ def question_of(
     **plan: object,
 ) -> Question:
     """Read a question from numbers and texts as people write them; `plan` has its samples, deadline and budget."""
+    for name in plan:
+        known_name("option among words", f"--{name}", [f"--{option}" for option in OPTIONS_OF_WORDS])
     return Question(
         hints=checked_hints(hints or {}),
         plan=plan_of(plan.get("samples"), plan.get("deadline"), plan.get("budget"), tokens),

@@ -119,8 +119,10 @@ def run_answer(row: Mapping[str, Any], at: Mapping[str, str] | None = None, ques
     question = question or Question()
     unread = str(row.get(UNREAD, ""))
     if options := {name.removeprefix("--"): row[name] for name in row if name.startswith("--")}:
-        of_words = question_of(tokens=question.training.tokens or row.get("tokens"), **options)
-        question = replace(question, price=question.price or of_words.price, plan=question.plan or of_words.plan)
+        of_words = question_of(**{"tokens": question.training.tokens or row.get("tokens"), **options})
+        training = replace(of_words.training, peak=question.training.peak or of_words.training.peak)
+        price, plan = question.price or of_words.price, question.plan or of_words.plan
+        question = replace(question, price=price, plan=plan, training=training)
     try:
         answer = _answer_about(row, at, question)
     except GenperfError as error:

@@ -99,9 +99,9 @@ def with_scale(texts: Sequence[str], names: Collection[str] | None = None) -> li
     settings, words = list[str](), list[str]()
     for text in texts:
         name, _, value = text.partition("=")
-        is_named = (name in (names or ()) and re.search(r"\s\d[\d.,]*\s+[^\W\d]", value) is None) or re.fullmatch(
-            r"\S+=(?:\(.*\))?", text
-        ) is not None
+        # `gpus=64 batch 32` and `gpus=64 at 2/h` say more than one value.
+        says_more = re.search(r"\s\d[\d.,]*\s+[^\W\d]|^\d+\s.*\s\d", value) is not None
+        is_named = (name in (names or ()) and not says_more) or re.fullmatch(r"\S+=(?:\(.*\))?", text) is not None
         pieces = re.split(r",?\s(?=[\w-]+=)", text)
         if all(re.fullmatch(r"[\w-]+=\S+", piece) for piece in pieces):
             settings += pieces

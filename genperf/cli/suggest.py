@@ -72,8 +72,20 @@ def suggest(
         settings = [f.name for f in fitted.schema.factors]
         # Of a measured throughput, the seconds of one sample say nothing to anybody.
         unread = [suggestion.quantity.name] if suggestion.throughput and suggestion.quantity.throughput else []
-        printed, same = for_people(suggestion.candidates.drop(columns=unread), settings, suggestion.target)
+        shares = {name: suggestion.candidates[name] for name in ("width", "gain")}
+        candidates = suggestion.candidates.drop(columns=["gain_per_cost", *unread]).assign(
+            width=[f"±{100.0 * width:.3g} %" for width in shares["width"]],
+            gain=[f"{100.0 * gain:.0f} %" for gain in shares["gain"]],
+        )
+        printed, same = for_people(candidates, settings, suggestion.target)
         of_what = "a new run" if about["band"] == "prediction" else "the mean"
-        heading = f"what one more measurement would do to the interval of {of_what}, the best first"
-        out.frame(printed, heading + (f"; each at {same}" if same else ""))
+        cost = about["cost"]
+        price = "worker-seconds of one step" if cost == "workers" else cost if "time" in cost else f"time × {cost}"
+        heading = (
+            f"what one more measurement would do to the interval of {of_what}, the best for its cost ({price}) first"
+        )
+        out.frame(
+            printed.rename(columns={"width": "width after", "gain": "narrower by"}),
+            heading + (f"; each at {same}" if same else ""),
+        )
     tell(suggestion.sentence)

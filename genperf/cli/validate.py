@@ -48,9 +48,14 @@ def validate(
     if not out.written(outcome, outcome.predictions()):
         target = measured.target
         rmse = f", rmse in {target.unit}" if target.unit else ""
-        out.frame(outcome.frame(), f"{measured.source}, {scheme}: errors of the predicted {target.name} in %{rmse}")
-        for score in outcome.models:
-            for text in [*score.notes, *filter(None, [score.failed])]:
+        scores, fitted = outcome.frame(), [score for score in outcome.models if score.failed is None]
+        shown = scores[scores["failed"] == ""].drop(columns="failed")
+        out.frame(shown, f"{measured.source}, {scheme}: errors of the predicted {target.name} in %{rmse}")
+        for score in fitted:
+            for text in score.notes:
                 out.note(f"{score.model}: {text}")
+        if failed := [score for score in outcome.models if score.failed is not None]:
+            names = ", ".join(score.model for score in failed)
+            out.note(f"left out, --json says why each: {names} ({failed[0].failed})")
         out.notes(outcome.notes)
     out.draw(lambda: predicted_against_measured(outcome))

@@ -138,6 +138,27 @@ def test_of_a_timed_job_the_job_is_the_work(shell: Shell) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "128 gpus at 2/h",
+        "128 gpus 2 per gpu hour",
+        "gpus=128 price 2/h",
+        "128 gpus, price: 2/h",
+        "128 gpus --price 2/h",
+    ],
+)
+def test_a_price_in_words_needs_no_sign_of_money(words: str, shell: Shell) -> None:
+    rows = ("gpus,tokens_per_s", *(f"{n},{1000 * n}" for n in (8, 16, 32, 64)))
+    Path("rows.csv").write_text("\n".join(rows))
+    by_option, by_words = (
+        done(shell, "ask", "rows.csv", "--tokens", "1T", *question)
+        for question in (("--at", "gpus=128", "--price", "2/h"), ("--at", words))
+    )
+    assert "training cost" in by_option
+    assert by_words.partition("all:")[0] == by_option.partition("all:")[0]
+
+
 def test_a_card_of_a_plan_that_nothing_keeps_is_of_the_count_that_comes_nearest(shell: Shell) -> None:
     job = ("ask", "two.csv", "--samples", "1.2B", "--price", "2/h")
     for limit, count in ((("--deadline", "1h"), 256), (("--budget", "1"), 8)):

@@ -91,10 +91,17 @@ def test_tokens_without_a_time_are_asked_about(shell: Shell) -> None:
         reply(shell, "ask", "8xh100", "7B", "76800tok/s", *words) for words in (("1T", "tokens"), ("--tokens", "1T"))
     )
     assert by_words == by_option
+    # Behind `7B` stand no 7 billion tokens where their number follows.
+    for words in ("7B tokens 1T", "7B --tokens=1T", "--tokens 1T 7B"):
+        assert reply(shell, "ask", f"8xh100 {words} 76800tok/s")["training"] == by_option["training"]
+
+
+def test_an_option_among_words_is_one_that_is_known(shell: Shell) -> None:
+    assert "did you mean '--price'" in refusal(shell, "ask", "8xh100 7B 40% 1T tokens --prices=2/h")
 
 
 def test_a_sentence_may_have_a_price_and_a_deadline(shell: Shell) -> None:
-    for price in ("$2 per GPU hour", "at 2 $/h", "rented at $16/node/hour"):
+    for price in ("$2 per GPU hour", "at 2 $/h", "rented at $16/node/hour", "price of 2 per gpu hour", "--price 2/h"):
         assert reply(shell, "ask", f"7B on 1T tokens, 8xh100 40%, {price}")["training"]["cost"] > 1e4
     assert "deadline  kept" in done(shell, "ask", "7B, 1T tokens, H100, deadline 30 days")
 
