@@ -116,7 +116,8 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
     levels it is the one nearest to the given numbers, and of equally near ones the one nearest to the centre of the
     measured range. Distances add up over the factors, in parts of each factor's logarithmic range. Without measured
     runs, numbers are the centre of the range, rounded where only whole numbers were measured. Given sizes that no run
-    with these levels has are those of another network: runs of other levels show what stands beside them.
+    with these levels has, but for batches, are those of another network: runs of other levels show what stands beside
+    them.
     """
     levels = _measured_levels(panel, given)
     alike = panel.runs_like(levels)
@@ -139,7 +140,7 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
             continue
         measured = np.array([float(run[factor.name]) for run in alike])
         wanted, width = float(given.get(factor.name, factor.centre)), factor.upper - factor.lower
-        if factor.role == "intrinsic" and factor.name in given:
+        if factor.role == "intrinsic" and factor.name in given and factor.name not in panel.machine.part_of:
             given_sizes[factor.name] = wanted
         if factor.positive and wanted > 0.0:
             measured, wanted, width = np.log(measured), np.log(wanted), np.log(factor.upper / factor.lower)
@@ -152,7 +153,8 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _usual_sizes(panel: Panel, given_sizes: Mapping[str, float]) -> dict[str, Any]:
     """Return the sizes, as layers, that most runs of at least two levels have together with the given ones."""
-    others = [f.name for f in panel.factors if f.numeric and f.role == "intrinsic" and f.name not in given_sizes]
+    fixed = {*given_sizes, *panel.machine.part_of}
+    others = [f.name for f in panel.factors if f.numeric and f.role == "intrinsic" and f.name not in fixed]
     with_sizes = [run for run in panel.runs if all(run[name] == size for name, size in given_sizes.items())]
     beside = Counter(tuple(run[name] for name in others) for run in with_sizes)
     ((most_frequent, count),) = beside.most_common(1) or [((), 0)]

@@ -146,6 +146,20 @@ def test_passes_on_nodes_are_the_samples_of_a_step() -> None:
     assert answered(PASSES, gpus=128) == there
 
 
+def test_a_micro_batch_of_another_level_has_as_many_passes_as_the_work_of_its_level_asks_for() -> None:
+    """DDP ran 4 passes of 4, and FSDP 2 of 8: DDP with 8 takes 2 passes, and no pass less because FSDP took 2."""
+    columns = {
+        "micro_bs": [4] * 3 + [8] * 3,
+        "grad_accum": [4] * 3 + [2] * 3,
+        "step_s": [1.0, 1.02, 1.05, 1.1, 1.2, 1.3],
+    }
+    runs = pd.DataFrame({"strategy": ["ddp"] * 3 + ["fsdp"] * 3, "gpus": [8, 16, 32] * 2, **columns})
+    result = gp.fit(gp.read_table(runs))
+    for level, micro_batch, passes in (("ddp", 8, 2.0), ("ddp", 16, 1.0), ("fsdp", 4, 4.0)):
+        at = {"strategy": level, "micro_bs": micro_batch, "gpus": 64}
+        assert result.query(at).columns["grad_accum"].tolist() == [passes]
+
+
 def test_nodes_are_completed_by_predict_and_unknown_factors_are_not() -> None:
     runs = RATES.assign(layers=[12, 24, 12], s=[1.0, 2.1, 1.2]).drop(columns="tokens_per_s_per_gpu")
     result = gp.fit(runs, time="s", extrinsic="nodes,gpus", intrinsic="layers", model="a*layers + b*gpus")
