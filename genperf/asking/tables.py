@@ -471,12 +471,17 @@ def _hint_beside(opened: Recognised, name: str) -> str:
     settings = opened.reading.names_in_role("made", "setting", "kind")
     hint = did_you_mean(name, settings, otherwise=f"--at with one of {listed(settings) or 'none'}")
     unread = " ".join(word.lower() for word in opened.at if word not in opened.reading.columns)
-    topics = (of for of in section("commands") if re.search(rf"(?<!\S){any_of(f'commands.{of}')}(?!\S)", unread))
-    if (command := next(topics, None)) is None:
+    if (command := _command_about(unread)) is None:
         return hint
     scale = opened.reading.scale if command == "suggest" else None
     at = "" if scale is None else f" --at {shlex.quote(scale)}={2 * opened.reading.columns[scale].values.max():g}"
     return f"genperf {command} {shlex.quote(opened.source.name)}{at}, or {hint}"
+
+
+def _command_about(words: str) -> str | None:
+    """Return the command that words are about, `optimize` of `best batch`; None for any others."""
+    topics = (of for of in section("commands") if re.search(rf"(?<!\S){any_of(f'commands.{of}')}(?!\S)", words))
+    return next(topics, None)
 
 
 def _requested_cells(opened: Recognised) -> dict[str, str]:
@@ -493,6 +498,10 @@ def _requested_cells(opened: Recognised) -> dict[str, str]:
         # Of a factor the measured levels answer for one that no run has; several are no configuration.
         one_level = not any(evidence.rows_with(level.strip()).any() for level in text.split(","))
         is_known = value is not None or rows.any() or (name in reading.roles.categorical and one_level)
+        if not (evidence.numeric or rows.any()) and _command_about(text.lower()) is not None:
+            others = (f" --at {shlex.quote(f'{n}={cell}')}" for n, cell in opened.at.items() if n != name)
+            hint = f"genperf compare {shlex.quote(opened.source.name)} --over {shlex.quote(name)}{''.join(others)}"
+            raise TableError(f"no run has {name}={text}", hint=hint)
         # Half a device does not run.
         is_no_count = (value or 0.0) <= 0.0 or ((value or 0.0) % 1.0 > 0.0 and counts_devices(name))
         if not is_known or (name == reading.scale and is_no_count):

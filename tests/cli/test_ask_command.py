@@ -615,6 +615,16 @@ def test_what_another_command_answers_is_told(shell: Shell, words: str, hint: st
     done(shell, *(hint.split()[1:] if hint.startswith("genperf") else ("ask", "runs.csv", *hint.split())))
 
 
+def test_which_level_is_best_is_asked_of_another_command(shell: Shell) -> None:
+    rows = "".join(f"{level},{n},{n * rate}\n" for level, rate in (("ddp", 240), ("fsdp", 200)) for n in (8, 16, 32))
+    Path("runs.csv").write_text(f"strategy,gpus,images_per_s\n{rows}")
+    for words in ("which strategy is best on 128 gpus", "strategy=cheapest gpus=128"):
+        said = refusal(shell, "ask", "runs.csv", words)
+        hint = said.partition("try: genperf ")[2].split("\n")[0].split()
+        assert hint == ["compare", "runs.csv", "--over", "strategy", "--at", "gpus=128"]
+    assert done(shell, *hint).startswith("ddp is faster")
+
+
 def test_devices_each_are_those_of_a_node_beside_nodes_alone(shell: Shell) -> None:
     Path("runs.csv").write_text("gpus,nodes,batch,images_per_s\n8,1,8,1900\n16,2,8,3740\n32,4,8,7300\n")
     for words, count in (("64 gpus each with batch 8", 64), ("8 nodes with 8 gpus each", 64)):
