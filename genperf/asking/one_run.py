@@ -204,7 +204,7 @@ def row_in(texts: Sequence[str]) -> dict[str, Any]:
     if not os.path.exists(texts[0]):
         return row_of_words(texts)
     # Only here: the formats of other tools are read by nobody else.
-    from genperf.importers.nccl_tests import plateau_in
+    from genperf.table.importers.nccl_tests import plateau_in
 
     return plateau_in(texts[0]) if len(texts) == 1 else {}
 

@@ -17,7 +17,7 @@ from genperf.errors import LISTED, counted
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from genperf.importers import Imported
+    from genperf.table.importers.imported import Imported
 
 
 def _formats_or_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -58,7 +58,8 @@ def import_(sources: tuple[str, ...], settings: tuple[str, ...], from_name: str 
     below; rows of several files become one table.
     """
     from genperf.cli.options import pairs
-    from genperf.importers import FORMATS, READ_BY_SHAPE, csv_lines, import_files
+    from genperf.importers import FORMATS, READ_BY_SHAPE, format_of_files, import_files
+    from genperf.table.importers.imported import csv_lines
 
     format, *files = sources
     output = out.output
@@ -66,6 +67,8 @@ def import_(sources: tuple[str, ...], settings: tuple[str, ...], from_name: str 
         raise click.UsageError("--json describes the table that is written: it needs -o FILE.")
     if not files and format in (*FORMATS, *READ_BY_SHAPE):
         raise click.UsageError(f"Missing argument 'SOURCE…': the files of {format}.")
+    if format not in (*FORMATS, *READ_BY_SHAPE) and (recognised := format_of_files(sources)) is not None:
+        format, files = recognised, list(sources)
     if format not in FORMATS:
         _import_source(files if format in READ_BY_SHAPE else list(sources), pairs(settings, "--set"), from_name, out)
         return

@@ -110,7 +110,7 @@ def checked_hints(named: Mapping[str, str | float]) -> dict[str, str]:
         hints[full_names[word]] = str(value)
     if Path(hints.get(BANDWIDTH, "")).is_file():
         # Only here: the formats of other tools are read by nobody else.
-        from genperf.importers.nccl_tests import plateau_in
+        from genperf.table.importers.nccl_tests import plateau_in
 
         hints[BANDWIDTH] = str(plateau_in(hints[BANDWIDTH]).get("busbw", hints[BANDWIDTH]))
     network_of(hints)

@@ -6,7 +6,6 @@ import glob
 import io
 import os
 import re
-import shlex
 import stat
 import sys
 import threading
@@ -152,10 +151,6 @@ def refuse_other_text(text: str, name: str) -> None:
     if re.match(r'\s*\{\s*"program": ?"genperf"', start):
         hint = "ask, predict, explain, report, suggest, compare and optimize take it"
         raise TableError("is a model, not a table of runs", hint=hint, where=name)
-    for importer, signature in SIGNATURES.items():
-        if re.search(signature, start):
-            hint = f"genperf import {importer} {shlex.quote(name)} -o table.csv"
-            raise TableError(f"is a file for 'genperf import {importer}', not a table", hint=hint, where=name)
 
 
 def of_windows(data: bytes) -> bool:
@@ -194,6 +189,12 @@ def decoded(data: bytes, name: str) -> str:
         hint = "save a text in UTF-16 or UTF-32 as UTF-8"
         raise TableError("holds a NUL byte: this is not a text file", hint=hint, where=f"{name}: line {line}")
     return _COLOURS.sub("", text) if "\x1b" in text else text
+
+
+def read_text(source: str | Path) -> tuple[str, str]:
+    """Read a text file of any kind, or standard input ("-"): compressed or not, UTF-8, or UTF-16 with its mark."""
+    name, data = read_content(source)
+    return name, decoded(data, name)
 
 
 def _unreadable(path: str | Path, error: Exception) -> TableError:

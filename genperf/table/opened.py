@@ -26,6 +26,7 @@ from genperf.errors import GenperfError, TableError, attempted, counted, listed
 from genperf.table import content, documents, facts, shape
 from genperf.table.cells import EUROPEAN_GROUPS, Source, parsed_column, parts_of, source_of, source_of_frame, step
 from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in, seconds_of
+from genperf.table.importers import source_of_format
 from genperf.table.records import JSON, read_records
 from genperf.table.text import (
     FIRST_ROWS,
@@ -343,6 +344,8 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
         if not run.measured:
             raise TableError("holds no time, no rate and no two steps to measure a time between", where=name)
         return facts.source_of_rows([run], name, "record")
+    if (imported := source_of_format(name, name, data[:64].decode("latin-1"))) is not None:
+        return imported
     if b"xl/" in data and zipfile.is_zipfile(io.BytesIO(data)):
         return _from_workbook(data, name)
     opened = _from_text(content.decoded(data, name), name, delimiter)
@@ -376,6 +379,8 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
         and (log := facts.source_of_log(events, name))
     ):
         return log
+    if delimiter is None and (imported := source_of_format(text, name)) is not None:
+        return imported
     if JSON.match(text):
         text = documents.notebook_text(text) or text
     elif content.WEB_PAGE.match(text):
@@ -505,7 +510,7 @@ def open_files(
             isinstance(source, GenperfError) or source.runs or not any(map(facts.is_result, source.cells))
         ):
             # What a job printed and its errors are one log, where both can be read whole.
-            both = attempted(lambda: "\n".join(read_text(path)[1] for path in (file, errors[file])))
+            both = attempted(lambda: "\n".join(content.read_text(path)[1] for path in (file, errors[file])))
             log = both if isinstance(both, GenperfError) else attempted(_from_text, both, file, delimiter)
             source = source if isinstance(log, GenperfError) else log
         if isinstance(source, GenperfError):
@@ -530,12 +535,6 @@ def _from_workbook(data: bytes, name: str) -> Source:
     report = f"sheet {listed([*alike])} read" + (f", {listed(left_out)} left out" if left_out else "")
     others = tuple(sheets[sheet] for sheet in left_out)
     return replace(source, steps=(step(report), *source.steps), tables=(*source.tables, *others))
-
-
-def read_text(source: str | Path) -> tuple[str, str]:
-    """Read a text file of any kind, or standard input ("-"): compressed or not, UTF-8, or UTF-16 with its mark."""
-    name, data = content.read_content(source)
-    return name, content.decoded(data, name)
 
 
 def _from_parquet(data: bytes, name: str) -> Source:

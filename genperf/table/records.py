@@ -265,11 +265,8 @@ def _are_numbers(item: Any) -> bool:
 
 def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Counter[str]) -> Iterator[tuple[str, Any]]:
     """Yield the scalars of a record, under paths such as `memory.peak`, lists of devices, medians of listed times."""
-    codes = next((item for key, item in value.items() if key in words_of("log.exit_codes")), None)
     for key, item in value.items():
         path = f"{prefix}{' '.join(str(key).split())}"
-        if isinstance(item, list) and isinstance(codes, list) and len(codes) == len(item):
-            item = [cell for cell, code in zip(item, codes, strict=True) if code == 0]  # of a failed run nothing
         if isinstance(item, list):
             facts = [_as_fact(cell) for cell in item if isinstance(cell, Mapping)]
             is_devices = {*map(type, item)} == {int} and item == sorted({*item}) and item[-1] < 1000

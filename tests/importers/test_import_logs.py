@@ -16,10 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genperf.errors import GenperfError, TableError
-from genperf.importers import FORMATS, READ_BY_SHAPE, Imported, csv_lines, factors_from_name, import_files, nccl_tests
-from genperf.importers.hyperfine import read as read_hyperfine
+from genperf.importers import FORMATS, READ_BY_SHAPE, import_files
 from genperf.table.documents import of_events
 from genperf.table.facts import source_of_log
+from genperf.table.importers import nccl_tests
+from genperf.table.importers.hyperfine import read as read_hyperfine
+from genperf.table.importers.imported import Imported, csv_lines, factors_from_name
 from genperf.table.opened import open_source
 
 DATA = Path(__file__).parent / "data"
@@ -278,10 +280,37 @@ def test_events_of_two_versions_between_other_lines_tell_the_scale() -> None:
     )
 
 
-def test_times_of_runs_that_failed_are_left_out(tmp_path: Path) -> None:
+def test_runs_that_failed_are_left_out_wherever_an_export_is_read(tmp_path: Path) -> None:
     result = {"command": "train", "times": [0.5, 0.1, 0.7, 0.25], "exit_codes": [0, 1, 0, None]}
     (tmp_path / "runs.json").write_text(json.dumps({"results": [result]}))
-    assert open_source(str(tmp_path / "runs.json")).columns["times"].tolist() == ["0.7"]
+    assert open_source(str(tmp_path / "runs.json")).columns["time_s"].tolist() == [0.5, 0.7]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_file_is_read_alike_whether_its_format_is_named_or_not(format: str, shell: Shell) -> None:
+    file = str(DATA / EXAMPLES[format])
+    table = import_files(format, [file])
+    assert shell("import", file)[1] == shell("import", format, file)[1] == "".join(csv_lines(table))
+    source = open_source(file)
+    assert [*source.cells] == [name for name in table.columns if name != "source"]
+    assert source.columns[table.time].tolist() == [row[table.time] for row in table.rows]
+    assert done(shell, "ask", "--full", file)
+
+
+def test_a_file_that_only_begins_like_an_export_is_read_as_what_it_is(tmp_path: Path) -> None:
+    runs = [{"command": "train", "gpus": n, "seconds": 9.0 / n} for n in (1, 2, 4)]
+    (tmp_path / "runs.json").write_text(json.dumps({"results": runs}))
+    assert open_source(str(tmp_path / "runs.json")).columns["seconds"].tolist() == ["9.0", "4.5", "2.25"]
+
+
+def test_tests_of_several_machines_in_one_text_have_their_own_counts(tmp_path: Path, shell: Shell) -> None:
+    whole = (DATA / "all_reduce_perf.txt").read_text()
+    small = re.sub(r"(?m)^#  Rank  [23].*\n", "", whole).replace("#  Rank  0", "  Rank  0")
+    (tmp_path / "tests.txt").write_text(small + whole)
+    source = open_source(str(tmp_path / "tests.txt"))
+    counts = [*zip(source.columns["devices"].tolist(), source.columns["nodes"].tolist(), strict=True)]
+    assert counts == [(2, 1)] * 4 + [(4, 2)] * 4
+    assert "8 devices" in done(shell, "ask", "tests.txt", "--at", "devices=8")
 
 
 @pytest.mark.parametrize("format", READ_BY_SHAPE)

@@ -13,9 +13,10 @@ import pytest
 from helpers import Shell, reply
 
 from genperf.errors import GenperfError, TableError
-from genperf.importers import import_files, nsight
-from genperf.importers.extra_p import read as read_import_extra_p
-from genperf.importers.pytorch_profiler import read
+from genperf.importers import import_files
+from genperf.table.importers import nsight
+from genperf.table.importers.extra_p import read as read_import_extra_p
+from genperf.table.importers.pytorch_profiler import read
 from genperf.table.opened import open_source
 
 DATA = Path(__file__).parent / "data"
@@ -162,12 +163,6 @@ def test_the_clock_of_entries_is_used_where_no_time_is_logged(tmp_path: Path) ->
 def test_one_entry_is_no_time(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="no two steps"):
         open_source(write_events(tmp_path, (1, [("loss", 1.0)])))
-
-
-def test_a_table_command_names_the_importer(shell: Shell) -> None:
-    status, _, errors = shell("ask", "--full", str(DATA / "nsight.sqlite"))
-    assert status == 1
-    assert "genperf import nsight" in errors
 
 
 def test_a_step_of_an_export_has_phases_by_its_kernels() -> None:

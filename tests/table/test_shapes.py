@@ -123,7 +123,7 @@ REFUSED = {
         lines("Results", "we ran it on four nodes", "it took about nine seconds each"),
         "its lines are sentences",
     ),
-    "a trace": ('{"traceEvents": [{"ph": "X", "ts": 1}]}', "genperf import pytorch-profiler"),
+    "a trace": ('{"traceEvents": [{"ph": "X", "ts": 1}]}', "has no 'ProfilerStep#N'"),
     "JSON of lists only": ('[{"a": [1.5, 2.5]}]', "is JSON without a number or a text"),
     "JSON of a number without end": (f'[{{"a": {"1" * 5000}}}]', "holds a number that cannot be read"),
     "broken JSON": ('{"a": 1}\n{"a": }\n', "line 2, column 7: is JSON with a fault"),

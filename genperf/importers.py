@@ -1,51 +1,25 @@
-"""Importers: measurements of other tools → rows of a table.
+"""Files of other tools and of any kind, with factors from outside, as one table: what `genperf import` writes.
 
-A format is a file with a `read(text, name)` and a line in `FORMATS`: the command line and the tests read that.
+The formats that have a meaning of their own are those of `table/importers/`.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
-from genperf.errors import GenperfError, Note, TableError, listed, suggest
-from genperf.importers import extra_p, hyperfine, nccl_tests, nsight, pytorch_profiler
-from genperf.importers.imported import SOURCE, Imported, csv_lines, factors_from_name, joined
+from genperf.errors import GenperfError, Note, TableError, attempted, listed, suggest
 from genperf.table.cells import Source
 from genperf.table.clean import is_number
-from genperf.table.content import HEAD_BYTES, SIGNATURES, STANDARD_INPUT, files_of, head_of
+from genperf.table.content import HEAD_BYTES, OF_TABLES, STANDARD_INPUT, files_of, head_of, read_content, read_text
 from genperf.table.facts import source_of_steps
+from genperf.table.importers import FORMATS, Format, format_of
+from genperf.table.importers.imported import SOURCE, Imported, factors_from_name, joined
 from genperf.table.opened import joined as joined_files
-from genperf.table.opened import open_source, read_text, understood
+from genperf.table.opened import open_source, understood
 
-
-class Format(NamedTuple):
-    """A format of another tool."""
-
-    #: What is read, in a phrase.
-    what: str
-    #: Text and the name of its file → its measurements.
-    read: Callable[[str, str], Imported]
-    #: A regular expression that matches near the beginning of such a text. An error names the format by it, where
-    #: another one was expected.
-    signature: str
-    #: Whether the file is no text; `read` then gets its path in the place of its text.
-    binary: bool = False
-
-
-_TRACES = "torch.profiler's Chrome traces: a row a step, with its phases"
-_EXPORTS = "Nsight Systems' SQLite exports: a row a step, with its phases"
-#: A signature stands with the reader, or where a table's own reader names the format.
-FORMATS = {
-    "hyperfine": Format("hyperfine --export-json, with parameter scans", hyperfine.read, hyperfine.SIGNATURE),
-    "extra-p": Format("Extra-P's text, JSON and JSON Lines", extra_p.read, extra_p.SIGNATURE),
-    "pytorch-profiler": Format(_TRACES, pytorch_profiler.read, SIGNATURES["pytorch-profiler"]),
-    "nccl-tests": Format("what nccl-tests print: times of collectives", nccl_tests.read, nccl_tests.SIGNATURE),
-    "nsight": Format(_EXPORTS, nsight.read, nsight.SIGNATURE, True),
-}
 #: Formats that had an importer, and are read by their shape now: naming one stays possible.
 READ_BY_SHAPE = ("training-log", "trainer-state", "lightning", "serving", "mlperf", "tensorboard", "pytest-benchmark")
 
@@ -107,6 +81,21 @@ def import_files(
             text = f"'{name}' is missing in {listed(lacking, 3)}: --set or --from-name fills it in"
             table.notes.append(Note(text, "factor_missing"))
     return table
+
+
+def format_of_files(files: Sequence[str]) -> str | None:
+    """Return the name of the one of `FORMATS` that all files have, by their content; None where they have none."""
+    formats = (format_of(_start_of(path)) for file in files for path in files_of(file) if path != "-")
+    first = next(formats, None)
+    return first if first and all(format == first for format in formats) else None
+
+
+def _start_of(path: str) -> str:
+    """Return how a file begins, decompressed; empty where it cannot be read."""
+    start = attempted(head_of, path)
+    if isinstance(start, bytes) and start.startswith(OF_TABLES):
+        start = attempted(lambda: read_content(path)[1][:HEAD_BYTES])
+    return start.decode("utf-8", "replace") if isinstance(start, bytes) else ""
 
 
 def _read(format: Format, path: str) -> Imported:

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from genperf.errors import Note, TableError
-from genperf.importers.imported import Cell, Imported, read_json
+from genperf.table.importers.imported import Cell, Imported, read_json
 from genperf.vocabulary.names import PHASES
 
 _STEP = re.compile(r"ProfilerStep#(\d{1,18})")

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from genperf.errors import TableError
-from genperf.importers.imported import Cell, Imported, joined
-from genperf.importers.pytorch_profiler import table_of
+from genperf.table.importers.imported import Cell, Imported, joined
+from genperf.table.importers.pytorch_profiler import table_of
 
 SIGNATURE = r"\ASQLite format 3\0"
 _STEP = re.compile(r"(?i)(?:train(?:ing)?)?[\s_-]*(?:step|iteration|iter|batch)[\s_#:-]*(\d{0,18})")

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from genperf.errors import TableError, counted
-from genperf.importers.imported import REPEAT, Imported, Json, read_values, refuse_clashes
 from genperf.table.clean import is_number, shortened
 from genperf.table.content import SIGNATURES
+from genperf.table.importers.imported import REPEAT, Imported, Json, read_values, refuse_clashes
+from genperf.vocabulary.headers import header_of
 
 #: The columns of what a value is of, and of the value.
 CALLPATH, METRIC, VALUE = "callpath", "metric", "value"
-SIGNATURE = rf'{SIGNATURES["extra-p"]}|"measurements"\s*:|^\s*\{{\s*"params"\s*:'
+SIGNATURE = rf'{SIGNATURES["extra-p"]}|\A\s*\{{\s*"params"\s*:'
 
 Numbers = tuple[int | float, ...]
 #: Call path and metric, where they are given; a coordinate for each parameter; repeated values at this point.
@@ -41,7 +42,9 @@ def read(text: str, name: str) -> Imported:
     as_json = not text.strip() or text.lstrip().startswith(("{", "["))
     parameters, measured = measurements_of(text, name) if as_json else _of_text(text, name)
     refuse_clashes(parameters, (CALLPATH, METRIC, REPEAT, VALUE), name)
-    table = Imported([], VALUE, group=[*dict.fromkeys(column for series, _, _ in measured for column in series)])
+    of_times = all(header_of(series.get(METRIC, "time")).kind == "time" for series, _, _ in measured)
+    columns = dict.fromkeys(column for series, _, _ in measured for column in series)
+    table = Imported([], VALUE, group=[*columns], unit="s" if of_times else "")
     for series, point, values in measured:
         for value in values:
             table.add({**series, **dict(zip(parameters, point, strict=True))}, {VALUE: value})

@@ -39,6 +39,8 @@ class Imported(Struct, eq=False):
     #: Measurements that cannot be used: where, and why.
     left_out: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    #: The unit of the column of times; empty where it holds other quantities.
+    unit: str = "s"
     #: How many rows `add` has added of each configuration.
     repeats: Counter[tuple[Cell, ...]] = field(default_factory=Counter)
 

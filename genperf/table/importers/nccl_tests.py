@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from genperf.errors import GenperfError, TableError, attempted
-from genperf.importers.imported import Cell, Imported
-from genperf.table.opened import read_text
+from genperf.table.content import read_text
+from genperf.table.importers.imported import Cell, Imported
 from genperf.vocabulary import section
 
 TIME = "time_s"
@@ -19,14 +19,14 @@ SIGNATURE = r"(?m)^#\s+nThread \d+ nGpus \d+|^(?=.*(?:#|\bredop\b)).*\balgbw\s+b
 #: Sizes down to this share of the largest one are on the plateau.
 PLATEAU = 0.25
 #: A rank with its host and its device, and a row of the table, which a launcher may label with its rank: `0: `.
-_RANK = re.compile(r"#\s+Rank\s+\d+.*?\bon\s+(\S+)(?:\s+device\s+\d+\s+\[[^\]]*\]\s*(.*))?")
+_RANK = re.compile(r"\bRank\s+\d+\s+(?:Group|Pid)\b.*?\bon\s+(\S+)(?:\s+device\s+\d+\s+\[[^\]]*\]\s*(.*))?")
 _ROW = re.compile(r"\s*(?:\[?\d+(?:,\d+)?\]?(?:<stdout>)?:)?\s*(\d+)\s+\d+\s+([a-z]\w*)\s+(\S+)\s+-?\d+\s+(.*)")
 
 
 def read(text: str, name: str) -> Imported:
     """Read a test's output."""
-    counts, table = _machine(text), Imported([], TIME)
-    for number, size, kind, operation, cells in _rows(text):
+    table = Imported([], TIME)
+    for counts, number, size, kind, operation, cells in _rows(text):
         for buffers, cell in zip(("out of place", "in place"), cells[::4], strict=False):
             if not re.fullmatch(r"\d+(\.\d+)?", cell) or float(cell) <= 0.0:
                 table.left_out.append(f"{name}: line {number}: no time {buffers} ('{cell}')")
@@ -41,22 +41,26 @@ def read(text: str, name: str) -> Imported:
 def plateau_in(path: str) -> dict[str, Cell]:
     """Return a test's largest messages as a row: `device`, `collective`, `busbw`, `size` in bytes, `devices`, `nodes`.
 
-    Nothing of a file that is none. Over n devices the bandwidth of the bus is 2(n − 1)/n of the algorithm's in an
+    Nothing of a file that is none, or has tests of several machines. Over n devices the bandwidth of the bus is
+    2(n − 1)/n of the algorithm's in an
     all-reduce, (n − 1)/n in an all-gather, a reduce-scatter and an all-to-all, else the same.
     """
     opened = attempted(read_text, path)
     if isinstance(opened, GenperfError) or not re.search(SIGNATURE, opened[1]):
         return {}
     name, text = opened
-    rows = [(size, operation, *cells[1:3]) for _, size, _, operation, cells in _rows(text) if len(cells) > 2]
+    tests = [row for row in _rows(text) if len(row[-1]) > 2]
+    rows = [(size, operation, *cells[1:3]) for _, _, size, _, operation, cells in tests]
     if not rows:
         hint = "see why it ended before its first size (NCCL_DEBUG=WARN), and run it again"
         raise TableError("the test of nccl-tests printed no row", hint=hint, where=name)
+    if any(row[0] != tests[0][0] for row in tests):
+        return {}
     sizes, algorithm, bus = np.array([(size, *speeds) for size, _, *speeds in rows], dtype=float).T
     large = sizes >= PLATEAU * sizes.max()
     ratio, speed = float(np.median((bus / np.maximum(algorithm, 1e-9))[large])), float(np.median(bus[large]))
     # Where neither its name nor the text does, the factor of the bus and the operation show which one it is.
-    combines, machine = rows[0][1] != "none", _machine(text)
+    combines, machine = rows[0][1] != "none", tests[0][0]
     parted = "reduce_scatter" if combines else "all_gather"
     # The factor of an all-reduce over two devices is one.
     whole = "all_reduce" if combines and machine.get("devices") == 2 else "broadcast"
@@ -68,15 +72,18 @@ def plateau_in(path: str) -> dict[str, Cell]:
     return {**machine, **test}
 
 
-def _rows(text: str) -> Iterator[tuple[int, int, str, str, list[str]]]:
-    """Yield the number of each row's line, its bytes, type and operation, and the cells behind the root."""
+def _rows(text: str) -> Iterator[tuple[dict[str, Cell], int, int, str, str, list[str]]]:
+    """Yield the machine of each row, the number of its line, its bytes, type and operation, the cells behind the root.
+
+    A text may hold several tests: the ranks of each stand above its rows.
+    """
+    hosts, above = list[str](), False
     for number, line in enumerate(text.splitlines(), 1):
-        if (row := _ROW.fullmatch(line)) is not None:
+        if (rank := _RANK.search(line)) is not None:
+            hosts = [*(hosts if above else ()), rank[1]]
+            above = True
+        elif (row := _ROW.fullmatch(line)) is not None:
+            above = False
             size, kind, operation, cells = row.groups()
-            yield number, int(size), kind, operation, cells.split()
-
-
-def _machine(text: str) -> dict[str, Cell]:
-    """Return the devices and the nodes of the ranks; nothing where none is printed."""
-    hosts = [host for host, _ in _RANK.findall(text)]
-    return {"devices": len(hosts), "nodes": len(set(hosts))} if hosts else {}
+            counts: dict[str, Cell] = {"devices": len(hosts), "nodes": len({*hosts})} if hosts else {}
+            yield counts, number, int(size), kind, operation, cells.split()

@@ -6,11 +6,11 @@ Its members are those of `BenchmarkResult` in hyperfine's sources (1.11 to 1.20)
 """
 
 from genperf.errors import Note, TableError
-from genperf.importers.imported import REPEAT, Cell, Imported, Json, read_json, refuse_clashes
 from genperf.table.clean import shortened
+from genperf.table.importers.imported import REPEAT, Cell, Imported, Json, read_json, refuse_clashes
 
 COMMAND, TIME, MEMORY = "command", "time_s", "memory_bytes"
-SIGNATURE = r'\{\s*"results"\s*:'
+SIGNATURE = r'\A\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:'
 
 
 def read(text: str, name: str) -> Imported:
