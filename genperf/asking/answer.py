@@ -350,7 +350,8 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
         likeliest, rows = answer.answers[0], min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
         of_each = likeliest.facts is not None and likeliest.facts.column is not None and facts.growth.sample == RELATIVE
         if rows >= 2 and likeliest.unit != "%" and not of_each:
-            lines += _picture(facts.curve(), width, rows)
+            of_a_second = facts.column[2] if facts.column is not None and facts.column[1] == "s" else 1.0
+            lines += _picture(facts.curve(), width, rows, of_a_second)
     lines += closing
     for line in lines:
         line.truncate(width, overflow="ellipsis")
@@ -573,7 +574,7 @@ def _verdict_and_next_step(answer: Answer, width: int) -> Iterator[Text]:
         yield Text.assemble(("→ next", "bold"), "  ", step)
 
 
-def _picture(curve: Curve, width: int, rows: int) -> list[Text]:
+def _picture(curve: Curve, width: int, rows: int, scale: float = 1.0) -> list[Text]:
     """Return lines with the measured points and the predicted band on logarithmic axes; none without what draws it."""
     if find_spec("uniplot") is None or len(curve.counts) < 2:
         return []
@@ -611,7 +612,8 @@ def _picture(curve: Curve, width: int, rows: int) -> list[Text]:
         if 0 <= place < len(line):
             canvas[row] = Text.assemble(line[:place], (MEASURED, "bold red"), line[place + 1 :])
     # In the unit in which the row of the answer has it.
-    _, top, bottom, unit = texts_in_unit(curve.values[-1].value, *np.exp([most, least]).tolist(), unit=curve.unit)
+    ends = (scale * np.exp([most, least])).tolist()
+    _, top, bottom, unit = texts_in_unit(scale * curve.values[-1].value, *ends, unit=curve.unit)
     sides = [top, *[""] * (rows - 2), bottom]
     if rows > 2:
         sides[1] = unit or curve.name

@@ -608,6 +608,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             configuration = dict(facts.at)
             at = at | {name: label(value) for name, value in configuration.items() if name == reading.scale}
         likeliest = self._value(name, model, configuration, facts)
+        facts = likeliest.facts if facts is not None and facts.column is not None else facts
         # What was measured at the same configuration, with what the question left open.
         sentence = self._measured(name, {**{setting: label(value) for setting, value in taken.items()}, **at})
         if sentence and (facts is None or facts.measured is None):
@@ -874,6 +875,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             # What elapsed in steps of any number is told of one of them.
             name, header, formula = fitted, header_of(fitted), None
         value, factor = _in_unit_of_column((name, formula), model.schema, at, row, header, unit)
+        if facts is not None and facts.column is not None and header.kind == "time":
+            # What is told beside a time of several steps is of as many.
+            facts = replace(facts, column=(*facts.column[:2], facts.column[2] / factor))
         value = replace(value, facts=facts)
         # A share of each device, as of the peak, or a time over another; of an efficiency the speed-up is told.
         relative = unit in ("%", "x") and (header.shared or header.kind == "time") and not is_efficiency(name)

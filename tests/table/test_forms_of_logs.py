@@ -574,3 +574,13 @@ def test_processes_that_quote_their_number_are_of_one_run() -> None:
     source = source_of_log("\n".join(lines), "train.log")
     assert "gpus" not in source.columns
     assert len(source) == 1
+
+
+def test_what_is_told_beside_a_time_of_many_steps_is_of_as_many(tmp_path: Path) -> None:
+    rows = "".join(f"{n},{20 + 5 * n**0.5},1000\n" for n in (1, 2, 3, 4, 6, 8, 12, 16))
+    (tmp_path / "jobs.csv").write_text(f"np,elapsed time (s),iterations\n{rows}")
+    answer = ask(str(tmp_path / "jobs.csv"), at={"np": "32"})
+    assert answer.answers[0].value == pytest.approx(48.3, rel=0.1)
+    assert answer.facts is not None
+    assert answer.facts.column is not None
+    assert answer.facts.column[2] * answer.facts.expected.value.value == pytest.approx(answer.answers[0].value)
