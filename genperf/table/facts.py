@@ -18,6 +18,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from genperf.arrays import Array
 from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, lists_devices, parts_of, source_of, step
 from genperf.table.clean import DURATION, is_number, number_in, seconds_of
@@ -46,6 +47,10 @@ FAILURES = ("out of memory", "failed")
 PATHS = ("file", "section", "folder", *(f"folder {n}" for n in range(2, 9)))
 #: Times of so many steps that all rise are those of a clock: by chance one in 120 would.
 FEWEST_OF_A_CLOCK = 5
+#: Seconds.
+DAY = 86_400.0
+#: Ticks of a clock of whole seconds that a time is measured by: to 5 %. A guess.
+LONG = 20
 #: The share of the steps over which a time rises, above which it is that of a clock, which a run may set back once.
 MOST_RISES = 0.95
 #: The share of the steps over which a time rises by the same amount, above which it is that of what is computed. A
@@ -88,7 +93,20 @@ FORMS = Patterns(
 )
 #: The patterns of a fact, in the order in which a line is searched for them.
 _NAMES_IN_ORDER = (
-    *("member", "listed", "flag", "in_path", "of_a_step", "of_a_count", "pair", "alone", "took", "of", "elapsed"),
+    *(
+        "member",
+        "listed",
+        "named_devices",
+        "flag",
+        "in_path",
+        "of_a_step",
+        "of_a_count",
+        "pair",
+        "alone",
+        "took",
+        "of",
+        "elapsed",
+    ),
     *("counted", "counted_in_han", "bare"),
 )
 _PATTERNS = [getattr(FORMS, name) for name in _NAMES_IN_ORDER]
@@ -114,6 +132,10 @@ class Run(Struct):
     heading: str = ""
     #: The numbers of each setting, in order: its value is the last one.
     chosen: dict[str, list[Any]] = field(default_factory=dict)
+    #: Of each key that numbers steps: the number, and the second of the day at which the log had come to it.
+    moments: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    #: Whether a row of numbers below their names is in it.
+    has_row: bool = False
 
     def add(self, name: str, value: Any, unit: str = "", tested: bool = False) -> None:
         """Add a value to those of its name as that was first spelled, in its first unit, or to those of a test."""
@@ -204,14 +226,24 @@ def _number(text: str, multiple: str = "") -> float:
 
 
 def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
-    r"""Yield the facts of a line: key, value, unit.
+    r"""Iterate over the facts of a line: key, value, unit.
 
     >>> list(facts_of("Epoch[0] Batch [100] Speed: 326.36 samples/sec accuracy=0.76"))
     [('Speed', 326.36, 'samples/sec'), ('accuracy', 0.76, '')]
     >>> list(facts_of("{'loss': 3.2, 'tokens_per_second': 17975}")), list(facts_of("Time  0.26 ( 0.31)"))
     ([('loss', 3.2, ''), ('tokens_per_second', 17975.0, '')], [('Time', 0.26, '')])
     """
-    line = line[:LONGEST_LINE]
+    return iter(_facts_in(line[:LONGEST_LINE]))
+
+
+@lru_cache(maxsize=1 << 15)
+def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
+    """Return the facts of a line, which is looked at several times."""
+    return tuple(_facts_by_pattern(line))
+
+
+def _facts_by_pattern(line: str) -> Iterator[tuple[str, Any, str]]:
+    """Yield the facts of a line as they are found."""
     if " / s" in line:
         line = FORMS.apart.sub("/", line)
     if FORMS.letter.search(line):
@@ -309,6 +341,8 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
     groups = {name: text or "" for name, text in match.groupdict().items()}
     if pattern is FORMS.listed:
         return _listed_devices(groups["key"], groups["value"])
+    if pattern is FORMS.named_devices:
+        return f"{groups['key'].lower()}s", float(groups["value"].count(",") + 1), ""
     value, written = groups["value"], groups.get("unit", "")
     unit = written if " per " in written else re.sub(r"\s", "", written)
     if pattern is FORMS.alone:
@@ -334,7 +368,8 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
     clock = ":" in value or (value[-1].isalpha() and value not in ("nan", "inf"))
     if _is_no_fact(pattern, match, key, value, unit, clock):
         return None
-    unit = unit if _kind_of(unit) or bandwidth_of(key, unit) else ""
+    unit = "min" if unit == "m" and header_of(key).kind == "time" else unit
+    unit = unit if unit and (_kind_of(unit) or bandwidth_of(key, unit)) else ""
     if unit and key_of_step(key):
         key, unit = unit, ""  # `epoch 3: 350 images/sec`
     if pattern is FORMS.counted and f"{plain_name(key)}s" in _COUNT_WORDS:
@@ -410,6 +445,7 @@ def _has_result(line: str) -> bool:
 
 def runs_of(text: str) -> list[Run]:
     """Return the runs that a text tells of: from one count or chosen size to the next, or under headings if more."""
+    text = FORMS.between_rules.sub(r"# \g<title>", text)
     by_heading = _runs(text, by_heading=True) if re.search(r"(?m)^(?:#{1,4} +\S|[ \t]*\[|\*\*)", text) else []
     runs = _runs(text)
     if len(by_heading) > max(1, len(runs)):
@@ -479,16 +515,61 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
             counts |= {_key_meaning(key)}
             of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
             names_next = of_settings or _names_a_method(key)
-            names_next |= not by_heading and (_is_count(key) or key == size or of_a_row)
+            names_next |= not by_heading and (_is_count(key) or key == size or (of_a_row and run.has_row))
             if names_next and _differs_from_run(run, key, value) and run.measured:
                 runs.append(run := run.following(number))
             run.add(key, value, unit, tested)
             run.heading = run.heading or (heading_text if is_result(key, unit) else "")
+        run.has_row |= names_a_run
+        if not tested:
+            _note_moment(run, line, facts)
     if not (only_tests or any(run.measured for run in runs)) and any(run.tested for run in runs):
         return _runs(text, by_heading, size, only_tests=True)
     if len(runs) > 1 and not runs[-1].measured and not runs[-1].failure:
         runs.pop()
+    for run in runs:
+        _add_pace(run)
     return _with_headings(_without_setup(runs))
+
+
+def _note_moment(run: Run, line: str, facts: Sequence[tuple[str, Any, str]]) -> None:
+    """Note when a log came to a step: the time of day in a line and the numbers of steps in it."""
+    of_steps = [(k, v) for k, v, _ in facts if plain_name(k) in words_of("log.step") and isinstance(v, float)]
+    moment = FORMS.moment.search(line) if of_steps else None
+    if moment is None:
+        return
+    seconds = sum(float(moment[n].replace(",", ".")) * s for n, s in (("hours", 3600), ("minutes", 60), ("seconds", 1)))
+    for key, number in of_steps:
+        run.moments.setdefault(key, []).append((number, seconds))
+
+
+def _add_pace(run: Run) -> None:
+    """Add what a step took between two lines to a run that says neither a time of its steps nor a rate."""
+    kinds = {k: {header_of(k).kind, _kind_of(run.units.get(k, "") or "x")} for k in run.results}
+    if not run.moments or any({"time", "rate"} & kinds[k] and not _is_clock(run.values[k], k) for k in kinds):
+        return
+    paces = {key: _pace(np.array(moments)) for key, moments in run.moments.items()}
+    key = max(paces, key=lambda k: len(paces[k]))
+    if len(paces[key]) >= FEWEST_OF_A_CLOCK:
+        step = next((word for word in words_of("log.step") if word in _words_of(key)), key).removesuffix("s")
+        run.values[f"{step} time"], run.units[f"{step} time"] = paces[key], "s"
+
+
+def _pace(moments: Array) -> list[float]:
+    """Return the seconds of a step between one line and the next, of numbers of steps and the seconds of a clock.
+
+    Of a clock of whole seconds so many lines are taken together that they took `LONG` of its ticks.
+    """
+    numbers, seconds = moments.T
+    # Behind midnight a clock begins again.
+    seconds = seconds + DAY * np.cumsum(np.diff(seconds, prepend=seconds[0]) < -DAY / 2)
+    first = np.diff(numbers, prepend=numbers[0] - 1.0) != 0.0  # several lines may tell of a step
+    numbers, seconds = numbers[first], seconds[first]
+    tick = 1.0 if np.all(seconds % 1.0 == 0.0) else 0.0
+    mean = float(seconds[-1] - seconds[0]) / max(len(seconds) - 1, 1)
+    stride = max(1, int(np.ceil(LONG * tick / mean))) if mean else 1
+    steps, took = np.diff(numbers[::stride]), np.diff(seconds[::stride])
+    return [float(value) for value in (took / np.where(steps > 0.0, steps, np.nan)) if value > 0.0]
 
 
 def _with_headings(runs: list[Run]) -> list[Run]:
@@ -724,10 +805,24 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
     for record in records:
         for key, cell in record.items():
             number = number_in(cell)
+            if number != number and isinstance(cell, str) and ":" in cell and is_result(key):
+                number = seconds_of([cell])[0]
+                run.units[key] = "s"
             if number == number or (isinstance(cell, str) and cell.strip()):
                 run.values.setdefault(key, []).append(number if number == number else cell)
     progressed = _with_progress(run)
     rising = [key for key, values in run.values.items() if is_counter(key, values)]
+    clocks = [k for k, values in run.values.items() if header_of(k).kind == "time" and _is_clock(values, k)]
+    if len(clocks) == 1:
+        unit = run.units.get(clocks[0]) or header_of(clocks[0]).unit
+        seconds = np.array(run.values[clocks[0]]) * np.divide(*TIME_UNITS[unit])
+        numbers = {key: run.values[key] for key in rising if not _words_of(key).isdisjoint(words_of("log.step"))}
+        run.moments = {
+            key: [*zip(values, seconds.tolist(), strict=True)]
+            for key, values in numbers.items()
+            if len(values) == len(seconds)
+        }
+        _add_pace(run)
     varied = [key for key, values in run.values.items() if key not in rising and len({*values}) > 1]
     texts = [key for key in varied if not isinstance(run.values[key][0], float)]
     settings = [key for key in varied if canonical_of(key) is not None]

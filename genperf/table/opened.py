@@ -27,7 +27,7 @@ from genperf.table import content, documents, facts, shape
 from genperf.table.cells import EUROPEAN_GROUPS, Source, parsed_column, parts_of, source_of, source_of_frame, step
 from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in, seconds_of
 from genperf.table.importers import source_of_format
-from genperf.table.records import JSON, read_records
+from genperf.table.records import JSON, behind_json, read_records
 from genperf.table.text import (
     FIRST_ROWS,
     MOST_TABLES,
@@ -87,6 +87,12 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     if not runs or (2 * len(runs) <= len(rows) and tables and alike):
         if faults:
             raise faults[0]
+        unnamed = [file for file, s in sources.items() if all(re.fullmatch(r"column\d+", n) for n in s.cells)]
+        if 0 < len(unnamed) < len(sources):
+            # Beside a table may lie what watched its runs.
+            named = {file: source for file, source in sources.items() if file not in unnamed}
+            what = f"{counted(len(unnamed), 'file')} without a header left out: {listed(unnamed, 3)}"
+            return beneath(named, name, _columns_of_paths([*named])).changed(what)
         return beneath(sources, name, _columns_of_paths([*sources]))
     left = [os.path.basename(file) for file in (*(f for f in files if f not in sources), *data_files)]
     hold = "that holds" if len(left) == 1 else "that hold"
@@ -396,7 +402,11 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     content.refuse_other_text(text, name)
     if delimiter is not None:
         return read_delimited(text, name, delimiter)
-    may_be_records = "=" in text or JSON.match(text) is not None
+    is_json = JSON.match(text) is not None
+    if is_json and facts.is_log(behind_json(text)):
+        # Some logs begin with their settings.
+        return facts.source_of_log(text, name) or _table_or_log(text, name)
+    may_be_records = "=" in text or is_json
     source = attempted(lambda: (read_records(text, name) if may_be_records else None) or _table_or_log(text, name))
     is_unclear = isinstance(source, GenperfError) or len(source) < 2 or "column1" in source.cells
     if is_unclear and (named := named_numbers(text)) is not None:

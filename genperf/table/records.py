@@ -117,6 +117,17 @@ def json_values(text: str, name: str, hint: str | None = None) -> list[tuple[Any
     return values
 
 
+def behind_json(text: str) -> str:
+    """Return what stands behind the values of JSON at the beginning of a text; empty where that is JSON as well."""
+    at, decoder = 0, json.JSONDecoder(strict=False)
+    while (begin := _after_blanks(text, at)) < len(text):
+        try:
+            at = decoder.raw_decode(text, begin)[1]
+        except (ValueError, RecursionError):
+            return text[begin:] if at and text[begin] not in "{[" else ""
+    return ""
+
+
 def _after_blanks(text: str, at: int) -> int:
     """Return the place behind the blanks and commas that begin at a place of a text."""
     return _BETWEEN.match(text, at).end()  # type: ignore[union-attr]

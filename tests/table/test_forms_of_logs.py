@@ -558,6 +558,10 @@ def test_a_long_log_is_read_evenly_to_its_end(monkeypatch: pytest.MonkeyPatch) -
         ("2024-06-18 18:20:29,524 Node[0] Speed: 11 samples/sec", {"Speed": 11.0}),
         ("iter 10: loss 3.22, time 893.8ms, mfu 16.68%", {"time": 893.8, "mfu": 16.68}),
         ("INFO | step-time 14.2 sec | tokens-per-second 294,083", {"step-time": 14.2, "tokens-per-second": 294083.0}),
+        ("Resume with (gpu(0),gpu(1)) at step 3", {"gpus": 2.0, "step": 3.0}),
+        ("Start training with [gpu(0)]", {"gpus": 1.0}),
+        ("Devices:     ['/gpu:0', '/gpu:1', '/gpu:2']", {"gpus": 3.0}),
+        ("pciBusID: 0000:47:00.0", {}),
     ],
 )
 def test_names_with_blanks_and_counts_with_commas(line: str, facts: dict[str, float]) -> None:
@@ -565,7 +569,8 @@ def test_names_with_blanks_and_counts_with_commas(line: str, facts: dict[str, fl
 
 
 def test_units_of_facts() -> None:
-    for line, unit in (("step 10 took 95 ms", "ms"), ("time (ms) | forward: 43.4", "ms"), ("max_mem: 3961M", "MB")):
+    times = ("step 10 took 95 ms", "ms"), ("time (ms) | forward: 43.4", "ms"), ("total time: 1.5m", "min")
+    for line, unit in (*times, ("max_mem: 3961M", "MB")):
         assert next(of for _, _, of in facts_of(line) if of) == unit
 
 
@@ -574,6 +579,73 @@ def test_processes_that_quote_their_number_are_of_one_run() -> None:
     source = source_of_log("\n".join(lines), "train.log")
     assert "gpus" not in source.columns
     assert len(source) == 1
+
+
+@pytest.mark.parametrize(("digits", "took"), [(6, 0.1), (0, 12.0), (0, 0.25)])
+def test_a_log_that_only_says_when_each_step_was_shows_what_one_took(digits: int, took: float) -> None:
+    """Across midnight, with an evaluation in between; a clock of whole seconds measures several steps together."""
+    lines = ["I1026 23:59:50 5 net.cpp:1] Memory required for data: 12345"]
+    for step in range(400):
+        seconds = 86390.0 + took * step + 90.0 * (step > 200)
+        of_day = f"{int(seconds // 3600 % 24):02d}:{int(seconds // 60 % 60):02d}:{seconds % 60:0{3 + digits}.{digits}f}"
+        of_day = (
+            of_day
+            if digits
+            else f"{int(seconds // 3600 % 24):02d}:{int(seconds // 60 % 60):02d}:{int(seconds % 60):02d}"
+        )
+        lines += [f"I1026 {of_day} 5 solver.cpp:2] Iteration {step}, loss = 6.{step}"] * 2
+    source = source_of_log("\n".join(lines), "train.log")
+    assert source is not None
+    assert source.columns["iteration time"].tolist() == pytest.approx([took], rel=0.05)
+    assert source.units["iteration time"] == "s"
+
+
+def test_records_of_what_elapsed_show_what_a_step_took(tmp_path: Path) -> None:
+    records = [
+        {
+            "current_steps": n,
+            "loss": 9 / n,
+            "elapsed_time": f"0:{n * 3 // 60:02d}:{n * 3 % 60:02d}",
+            "remaining_time": "1:00:00",
+        }
+        for n in range(10, 600, 10)
+    ]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, records)))
+    answer = ask(str(tmp_path / "log.jsonl")).answers[0]
+    assert (answer.quantity, answer.value, answer.unit) == ("step time", pytest.approx(3.0), "s")
+
+
+def test_a_log_that_begins_with_its_settings_as_json_is_a_log(tmp_path: Path) -> None:
+    lines = steps(lambda i: f"step {i} | step_time: {0.4 + i % 3 / 1000} s")
+    (tmp_path / "run.log").write_text(json.dumps({"lr": 0.1, "hidden": 64}, indent=2) + "\nstarting\n" + lines)
+    assert ask(str(tmp_path / "run.log")).answers[0].value == pytest.approx(0.401)
+
+
+def test_sections_between_rules_are_runs(tmp_path: Path) -> None:
+    rule = "=" * 40
+    report = f"{rule}\nSCALING REPORT\n{rule}\n\n" + "\n".join(
+        f"{rule}\nConfiguration: small_{n} GPUs\n{rule}\nThroughput: {rate(n):.1f} samples/sec\nup: {n**0.93:.2f}\n"
+        for n in COUNTS
+    )
+    (tmp_path / "report.txt").write_text(report)
+    assert ask(str(tmp_path / "report.txt"), gpus=16).answers[0].value == pytest.approx(rate(16), rel=0.05)
+
+
+def test_a_row_of_results_is_of_the_run_above_it() -> None:
+    """What was tried of a size before is another test, and no run of its own."""
+    tests = "".join(f"\t NB = {n} \t {n * 3} \t {n * 4}\n" for n in (256, 512, 1024))
+    progress = "".join(f"Prog= {n}.5%  Time= {n}.25  GF= 26057.43\n" for n in range(1, 60))
+    rule = "-" * 40
+    result = f"{rule}\nT/V         N   NB  P Q  Time\n{rule}\nWR02L2L2  134400 224 2 1 67.21\n{rule}\n"
+    source = source_of_log(tests + progress + result, "HPL.out")
+    assert source is not None
+    assert source.columns["Time"].tolist() == [67.21]
+
+
+def test_files_without_a_result_beside_tables_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "summary.md").write_text("|GPUs|tok/s|\n|--:|--:|\n" + "".join(f"|{n}|{rate(n)}|\n" for n in COUNTS))
+    (tmp_path / "monitor.csv").write_text("40, 0 %, 0 MiB\n41, 3 %, 5 MiB\n42, 5 %, 5 MiB\n")
+    assert ask(str(tmp_path), gpus=16).answers[0].value == pytest.approx(rate(16), rel=0.05)
 
 
 def test_what_is_told_beside_a_time_of_many_steps_is_of_as_many(tmp_path: Path) -> None:
