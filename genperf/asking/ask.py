@@ -517,15 +517,13 @@ def reading_of_one_configuration(opened: Recognised) -> Reading | None:
     except TableError:
         # Nothing is scaled: the table can be read as runs by themselves, if it is one of runs, one row, or repeats.
         alone = replace(opened, alone=True).reading
-        if not opened.source.runs and len(opened.source) > 1 and _settings_vary(alone):
+        repeated = {*alone.quantities, *alone.names_in_role("repeat")}
+        others = [c for name, c in alone.columns.items() if name not in repeated and not c.header.kind]
+        if not opened.source.runs and len(opened.source) > 1 and any(column.varies for column in others):
             raise
         return alone
-    is_of_runs = opened.source.runs or len(opened.source) == 1
-    return None if _settings_vary(reading) or not is_of_runs else reading
-
-
-def _settings_vary(reading: Reading) -> bool:
-    return any(reading.columns[n].varies for n in reading.names_in_role("setting", "kind"))
+    varied = [n for n in reading.names_in_role("setting", "kind") if reading.columns[n].varies]
+    return None if varied or not (opened.source.runs or len(opened.source) == 1) else reading
 
 
 def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:

@@ -303,6 +303,14 @@ def test_a_file_that_only_begins_like_an_export_is_read_as_what_it_is(tmp_path: 
     assert open_source(str(tmp_path / "runs.json")).columns["seconds"].tolist() == ["9.0", "4.5", "2.25"]
 
 
+@pytest.mark.parametrize(("names", "answered"), [("aaa", True), ("abc", False)])
+def test_only_rows_of_one_configuration_are_repeats(tmp_path: Path, shell: Shell, names: str, answered: bool) -> None:
+    rows = "".join(f"{name},{k},{1 + k / 10}\n" for k, name in enumerate(names))
+    (tmp_path / "runs.csv").write_text(f"name,repeat,time_s\n{rows}")
+    status, printed, _ = shell("ask", "runs.csv")
+    assert (status == 0 and "1.1 s" in printed) == answered
+
+
 def test_tests_of_several_machines_in_one_text_have_their_own_counts(tmp_path: Path, shell: Shell) -> None:
     whole = (DATA / "all_reduce_perf.txt").read_text()
     small = re.sub(r"(?m)^#  Rank  [23].*\n", "", whole).replace("#  Rank  0", "  Rank  0")
