@@ -103,6 +103,8 @@ def with_scale(texts: Sequence[str], names: Collection[str] | None = None) -> li
         says_more = re.search(r"\s\d[\d.,]*\s+[^\W\d]|^\d+\s.*\s\d", value) is not None
         is_named = (name in (names or ()) and not says_more) or re.fullmatch(r"\S+=(?:\(.*\))?", text) is not None
         pieces = re.split(r",?\s(?=[\w-]+=)", text)
+        # `p=3 t=2 time` has more than one setting and words, and no cell `3 t=2 time`.
+        is_named &= not (pieces[1:] and all(piece.split("=")[0] in (names or ()) for piece in pieces))
         if all(re.fullmatch(r"[\w-]+=\S+", piece) for piece in pieces):
             settings += pieces
         elif ("=" in text and is_named) or (names is None and not text[:1].isdigit()):

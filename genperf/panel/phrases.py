@@ -40,6 +40,8 @@ _PROSE, _NO_NAME, _COUNTING, _BETWEEN, _OF_A_VALUE = (
 _NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*")
 #: So many times the largest number of the runs, or so many more.
 _RELATIVE = re.compile(r"([×+])(\d[\d.]*)")
+#: Parameters of a network of a column without a telling name, at least.
+_LEAST_SIZE = 1e6
 #: A mark or an end, and what stands behind a name.
 _SIGNS = frozenset("|=:")
 #: What a job has so many of, by what a question calls it.
@@ -57,9 +59,10 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     if not text or is_number(text) or any(text in entry.levels for entry in legend.columns.values()):
         return settings | ({SCALE: text} if text else {}), [], options
     of_runs = next((name for name in legend.names if legend.cells_of_name(name, text)), None)
-    if of_runs is not None:
+    machine, remainder = machine_in(text)
+    if of_runs is not None and not (machine and remainder.strip()):
         # `8n8g` of a column of such names; a machine is taken apart later.
-        return settings | {SCALE if machine_in(text)[0] else of_runs: text}, [], options
+        return settings | {SCALE if machine else of_runs: text}, [], options
     phrases = _Words(legend, words_of_question(text)).read()
     nameless = [name for name, value in phrases if not value and name[0] != "-"]
     phrases = [(name, value) for name, value in phrases if value or name[0] == "-"]
@@ -182,7 +185,11 @@ class _Words(Struct, dict=True):
         if option := self.read_job(value, noun):
             return place + 2, *option
         if is_size:
-            return end if name else place + 1, self.sizes or name or value, value.upper()
+            number = amount(value.upper()) or 0.0
+            ends = {n: e.ends for n, e in self.legend.columns.items() if e.ends and e.ends[0] >= _LEAST_SIZE}
+            among = [n for n, (least, largest) in ends.items() if least <= number <= largest]
+            only = among[0] if len(among) == 1 else None
+            return end if name else place + 1, self.sizes or name or only or value, value.upper()
         if _BETWEEN.fullmatch(noun) or noun == "|" or _NUMBER.fullmatch(noun):
             # `64, 128 or 256 gpus`
             last = len(self.words)

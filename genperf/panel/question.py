@@ -71,14 +71,22 @@ class Requested(Struct, frozen=True):
     """A question under the columns of a table or of a model."""
 
     at: Mapping[str, str]
-    #: What the answer does not heed: what stands in no column, or differs from what a column was in every run.
-    notes: tuple[str, ...] = ()
+    #: What the answer does not heed of the columns: what differs from what one was in every run.
+    unheeded: tuple[str, ...] = ()
+    #: Names and words that stand in no column.
+    absent: tuple[str, ...] = ()
     #: The column that a word of the question names: `model=bert` of a column a network.
     wanted: str = ""
     #: Column → what the question calls it.
     names: Mapping[str, str] = field(default_factory=dict)
     #: The options of `ask` that stand among the words of the question: {"tokens": "1T"}.
     options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the answer does not heed."""
+        absent = (f"asked, and found nowhere in the runs: {listed(self.absent)}",) if self.absent else ()
+        return *absent, *self.unheeded
 
     def of_settings(self) -> Self:
         """Return a question without options among its words; one with them is refused."""
@@ -165,9 +173,8 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
         raise TableError(f"no run has '{word}'", hint=did_you_mean(word, cells))
     # Where nothing of the question is known all is refused.
     refused = [name for name in absent if name in at and not (is_known and not misspelt(name, spelled))]
-    notes = [f"asked, and found nowhere in the runs: {listed(absent)}"] if absent and not refused else []
-    in_question = settings.at | {name: at[name] for name in refused}
-    return Requested(in_question, (*notes, *constant_notes), wanted, settings.names, options)
+    in_question, nowhere = settings.at | {name: at[name] for name in refused}, () if refused else tuple(absent)
+    return Requested(in_question, tuple(constant_notes), nowhere, wanted, settings.names, options)
 
 
 def _count_of_grid(legend: Legend, column: str, text: str) -> tuple[str, str]:
@@ -271,7 +278,8 @@ def _column_of_setting(legend: Legend, name: str, text: str) -> tuple[str | None
     if is_word and (column is None or legend.columns[column].numeric):
         # The column that holds a word, or has it as its name, is meant.
         (holding, text), measured = cell_with(legend, text), _measured_column_named(legend, text)
-        column = holding or column
+        # A word alone, `step`, is no value of the column `steps`.
+        column = holding or (column if text != name else None)
     is_level = meant_by(name) in LEVELS
     counts = is_level or meant_by(name) == "threads"
     if column is None and (name == SCALE or (counts and _NAMELESS.fullmatch(plain_name(legend.scale)))):
@@ -415,7 +423,7 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
     if ignored and not settings.at and not notes:
         raise _no_factor(panel, ignored[0])
     notes += [f"asked, and no factor of the model: {listed(ignored)}"] if ignored else []
-    return replace(requested, at=settings.at, notes=(*requested.notes, *notes), names=settings.names)
+    return replace(requested, at=settings.at, unheeded=(*requested.unheeded, *notes), names=settings.names)
 
 
 def _no_factor(panel: Panel, name: str, hint: str = "") -> TableError:

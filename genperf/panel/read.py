@@ -22,8 +22,8 @@ from genperf.panel.large import LargeSource, read_large, worth_aggregating
 from genperf.panel.legend import SCALE, Legend, NamedColumn, in_title
 from genperf.panel.options import OPTIONS, FailureRule, Roles
 from genperf.panel.prices import with_prices
-from genperf.panel.question import in_columns, wanted_name
-from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, read_columns
+from genperf.panel.question import Requested, in_columns, wanted_name
+from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, read_columns, wanted_column
 from genperf.panel.table import Table
 from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, numbers
@@ -277,8 +277,21 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         is_scaled = any(SCALED.fullmatch(text.strip().lower()) for text in requested.at.values())
         source = _scaled_as(cells, requested.at) if is_scaled and not self.given.columns else cells
         tokens, options = self.tokens or "tokens" in requested.options, requested.options
-        opened = replace(opened, source=source, given=roles, tokens=tokens)
-        return replace(opened, at=requested.at, want=column, notes=requested.notes, options=options)
+        opened = replace(opened, source=source, given=roles, tokens=tokens, options=options)
+        opened = replace(opened, at=requested.at, want=column, notes=requested.notes)
+        return opened if column is not None else opened.with_want_among(requested)
+
+    def with_want_among(self, requested: Requested) -> Recognised:
+        """Return the question with the measured column that words of it name which are no setting: `8 gpus memory`."""
+        absent = requested.absent
+        for phrase, others in (("".join(absent[1:]) and " ".join(absent), ()), *((w, {*absent} - {w}) for w in absent)):
+            # Of one quantity there is nothing to want.
+            with suppress(TableError):
+                if phrase and len(self.reading.quantities) > 1:
+                    column = wanted_column(self.reading, self.reading.quantities, phrase)
+                    named = replace(requested, absent=tuple(filter(others.__contains__, absent)))
+                    return replace(self, want=column, notes=named.notes)
+        return self
 
     @cached_property
     def legend(self) -> Legend:

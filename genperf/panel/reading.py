@@ -895,7 +895,7 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         return is_last, of_as_many, name != total
 
     names = sorted(ranked(numeric, list(columns)), key=order)
-    chosen = measured_column if measured_column is not None or want is None else _wanted_column(reading, names, want)
+    chosen = measured_column if measured_column is not None or want is None else wanted_column(reading, names, want)
     if chosen is None and not names:
         raise _unmeasured_error(columns)
     ordered = names if chosen is None else [chosen, *(n for n in names if n != chosen)]
@@ -1026,7 +1026,7 @@ def _take_relative(reading: Reading) -> None:
     column.header = Header("rate", "%" if in_percent else "s", counted, shared=is_efficiency, level=level)
 
 
-def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
+def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     """Return the measured column that is wanted by its header, or by a kind such as `throughput`."""
     plain, header = plain_name(want), header_of(want)
     exact = [n for n in reading.columns if n == want] or [n for n in reading.columns if plain_name(n) == plain]
