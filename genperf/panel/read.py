@@ -31,7 +31,7 @@ from genperf.table.facts import is_result
 from genperf.table.opened import understood
 from genperf.table.shape import VALUE
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, header_of
-from genperf.vocabulary.names import IN_TOKENS, WAYS, column_named, column_of, meant_by, plain_name
+from genperf.vocabulary.names import IN_TOKENS, LEVELS, WAYS, column_named, column_of, meant_by, plain_name
 
 
 def legend_of(
@@ -169,6 +169,16 @@ def _scaled_as(source: Source, at: Mapping[str, str]) -> Source:
         if has_kind.any() and not has_kind.all() and all(map(SCALED.fullmatch, kinds)):
             left_out = step(f"{counted(int((~has_kind).sum()), 'row')} left out that are not of {column}={text}")
             source = replace(source.take(np.flatnonzero(has_kind)), steps=(*source.steps, left_out))
+    return source
+
+
+def _without_zero_counts(source: Source) -> Source:
+    """Return the runs without those on no device, `workers` of 0 beside 2 and 4, which no law of the scale has."""
+    for name in filter(lambda name: meant_by(name) in LEVELS, source.columns):
+        is_zero = np.array([text in ("0", "0.0") for text in labels(source.columns[name]).tolist()], dtype=bool)
+        if 0 < 2 * is_zero.sum() < len(source):
+            left_out = step(f"{counted(int(is_zero.sum()), 'row')} left out of no {name}: no law of the scale has them")
+            source = replace(source.take(np.flatnonzero(~is_zero)), steps=(*source.steps, left_out))
     return source
 
 
@@ -350,6 +360,7 @@ def recognised(
     if named:
         named = named.union(*(parse(text).names for text in roles.derived.values()))
     source = understood(table, delimiter, named, units)
+    source = source if named else _without_zero_counts(source)
     return Recognised(source, roles, mapping or {}, tokens=tokens).for_question(at or {})
 
 

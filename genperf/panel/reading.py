@@ -1015,7 +1015,10 @@ def _take_relative(reading: Reading) -> None:
         return
     # A speed-up rather than an efficiency.
     column = max(ratios, key=lambda c: reading.growth(c.name))
-    column.becomes("measured", "nothing else was measured")
+    for alike in (
+        c for c in ratios if relative_unit(c.name) == relative_unit(column.name) and c.header == column.header
+    ):
+        alike.becomes("measured", "nothing else was measured")
     if column.kind and (column.kind != "rate" or column.header.counted or bandwidth_of(column.name)):
         return
     # As a rate, `efficiency per GPU` is one of each device.
@@ -1051,6 +1054,7 @@ def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
         return measured.kind == kind and {measured.of, header.of} != {"step", "job"} and bool(counts_same) and same_unit
 
     letters = re.sub(r"[\W_]", "", want.lower())
+    is_in_another = any(plain in plain_name(n) for n in reading.columns if n not in names)
     # The first column of the first choice that has one.
     choices = (
         [n for n in exact if len(reading.columns[n].known)],
@@ -1058,7 +1062,8 @@ def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
         [n for n in names if plain and words_in(want) <= words_in(n)],
         [n for n in names if header.of == "step" and measures_steps(headers[n])],
         [n for n in names if kind and not of_one_column and is_alike(headers[n])],
-        [n for n in names if not headers[n].kind and len(names) == 1],
+        # A name that another column has means no only one.
+        [n for n in names if not headers[n].kind and len(names) == 1 and not is_in_another],
     )
     chosen = next((columns[0] for columns in choices if columns), None)
     if chosen is None:

@@ -393,6 +393,8 @@ Parts(number='8', unit='', extras=('footnote',)))
     return Parts(number, match["before"] or unit, tuple(itertools.compress(_EXTRAS, has)))
 
 
+#: Cells without a value: none, or that of a run that failed.
+_WITHOUT_VALUE = frozenset({*MISSING, "", *words_of("cells.failed")})
 #: Numbers in letters, as counts may be: `Two`.
 _DIGITS = {word: float(digits) for digits, words in section("numbers").items() for word in words}
 
@@ -426,7 +428,8 @@ def parsed_column(
     points = points and bool(with_point) and all(EUROPEAN_GROUPS.fullmatch(text.split()[0]) for text in with_point)
     if not points and text_numbers([*unique]) is not None:
         return (np.array(cells, dtype=object), "", again) if again else None
-    filled = [text for text in unique if text.lower() not in {*MISSING, ""}]
+    # A run that failed shows nothing of how the others are written.
+    filled = [text for text in unique if text.lower() not in _WITHOUT_VALUE]
     odd = with_point if points else [text for text in filled if not is_number(text)]
     if not odd:
         return None
