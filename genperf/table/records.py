@@ -14,7 +14,7 @@ from genperf.table.cells import MOST_NAMES, Source, source_of, step
 from genperf.table.facts import is_result, source_of_records, summary
 from genperf.vocabulary import late, words_of
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import canonical_of, meant_by
+from genperf.vocabulary.names import LEVELS, canonical_of, meant_by
 
 #: How JSON begins that may hold records.
 JSON = late(r'\s*(?:\{\s*["}]|\[\s*(?:\[\s*["\d\[\]{-]|\{\s*["}]))')
@@ -41,7 +41,10 @@ def read_records(text: str, name: str) -> Source | None:
     unit = "line" if len(values) > 1 else "record"
     lines = [line for _, line in values] if len(values) > 1 else [*range(1, len(records) + 1)]
     left_out = Counter[str]()
-    flat = [dict(_flattened(record, "", 0, left_out)) for record in records]
+    if len(values) > 1 or len(records) > 1:
+        records = [run for record in records for run in _runs_in_list(record)]
+        lines = [*range(1, len(records) + 1)] if len(records) > len(lines) else lines
+    flat = _with_last_names([dict(_flattened(record, "", 0, left_out)) for record in records])
     if len(flat) > 1 and (run := source_of_records([_as_fact(record) for record in flat], name)) is not None:
         return run
     source = record_rows(name, flat, lines, unit, "records of JSON" if len(flat) > 1 else "record of JSON")
@@ -55,6 +58,15 @@ def read_records(text: str, name: str) -> Source | None:
         return source
     keys_text = listed([f"'{key}'" for key in left_out], 4)
     return source.changed(f"{counted(left_out.total(), 'list')} of {keys_text} left out")
+
+
+def _with_last_names(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return records whose counts have the last name of their path where only one ends so: `cluster.total_gpus`."""
+    last_names = {path: path.rpartition(".")[2] for record in records for path in record}
+    ends = Counter(last_names.values())
+    alone = {path: last for path, last in last_names.items() if ends[last] == 1 and canonical_of(path) is None}
+    counts = {path: last for path, last in alone.items() if canonical_of(last) in (*LEVELS, "devices_per_node")}
+    return [{counts.get(path, path): cell for path, cell in record.items()} for record in records]
 
 
 def record_rows(name: str, records: Sequence[Mapping[str, Any]], lines: list[int], unit: str, what: str) -> Source:
@@ -205,6 +217,16 @@ def _runs_within(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     return runs if any(map(is_result, runs[0])) else [dict(record)]
 
 
+def _runs_in_list(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the runs in the only list of objects of a record without a result, `value` under the name of the list."""
+    lists = [key for key, rows in record.items() if isinstance(rows, list) and {*map(type, rows)} == {dict}]
+    around = {key: item for key, item in record.items() if not isinstance(item, list)}
+    if len(lists) != 1 or any(map(is_result, _keys_of(around))):
+        return [dict(record)]
+    runs = [around | {lists[0] if n == "value" else n: cell for n, cell in row.items()} for row in record[lists[0]]]
+    return runs if all(any(map(is_result, run.keys() - around.keys())) for run in runs) else [dict(record)]
+
+
 def _records_of_arrays(
     scalars: Mapping[str, Any], arrays: Mapping[str, list[Any]], objects: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]] | None:
@@ -262,6 +284,7 @@ def _keys_of(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
 
 def _as_fact(record: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a record of one fact, `{"name": "loss", "value": 2.5}`, under its name; another one as it is."""
+    record = _with_named_value(record)
     names = [key for key in _NAMES if isinstance(record.get(key), str)]
     values = [key for key, item in record.items() if key.endswith("value") and not isinstance(item, list | dict)]
     if len(names) != 1 or len(values) != 1:
@@ -270,12 +293,25 @@ def _as_fact(record: Mapping[str, Any]) -> Mapping[str, Any]:
     return {str(record[names[0]]): record[values[0]], **steps}
 
 
+def _with_named_value(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a record with `metric_value` and its `metric_unit` under what `metric_name` says."""
+    names = {key.removesuffix("name"): item for key, item in record.items() if key.endswith("_name")}
+    names = {begin: name for begin, name in names.items() if type(record.get(f"{begin}value")) in (int, float)}
+    if len(names) != 1:
+        return record
+    ((begin, name),) = names.items()
+    value, unit = record[f"{begin}value"], record.get(f"{begin}unit")
+    others = {key: item for key, item in record.items() if key.removeprefix(begin) not in ("name", "value", "unit")}
+    return {**others, str(name): f"{value} {unit}" if isinstance(unit, str) and is_result("", unit) else value}
+
+
 def _are_numbers(item: Any) -> bool:
     return isinstance(item, list) and len(item) > 1 and {*map(type, item)} <= {int, float}
 
 
 def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Counter[str]) -> Iterator[tuple[str, Any]]:
     """Yield the scalars of a record, under paths such as `memory.peak`, lists of devices, medians of listed times."""
+    value = _with_named_value(value)
     for key, item in value.items():
         path = f"{prefix}{' '.join(str(key).split())}"
         if isinstance(item, list):
