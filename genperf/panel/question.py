@@ -71,9 +71,9 @@ class Requested(Struct, frozen=True):
     """A question under the columns of a table or of a model."""
 
     at: Mapping[str, str]
-    #: What the answer does not heed of the columns: what differs from what one was in every run.
-    unheeded: tuple[str, ...] = ()
-    #: Names and words that stand in no column.
+    #: What the answer does not heed: what stands in no column, or differs from what a column was in every run.
+    notes: tuple[str, ...] = ()
+    #: Names and words that stand in no column, of which the first of the notes is.
     absent: tuple[str, ...] = ()
     #: The column that a word of the question names: `model=bert` of a column a network.
     wanted: str = ""
@@ -81,12 +81,6 @@ class Requested(Struct, frozen=True):
     names: Mapping[str, str] = field(default_factory=dict)
     #: The options of `ask` that stand among the words of the question: {"tokens": "1T"}.
     options: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the answer does not heed."""
-        absent = (f"asked, and found nowhere in the runs: {listed(self.absent)}",) if self.absent else ()
-        return *absent, *self.unheeded
 
     def of_settings(self) -> Self:
         """Return a question without options among its words; one with them is refused."""
@@ -173,8 +167,15 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
         raise TableError(f"no run has '{word}'", hint=did_you_mean(word, cells))
     # Where nothing of the question is known all is refused.
     refused = [name for name in absent if name in at and not (is_known and not misspelt(name, spelled))]
-    in_question, nowhere = settings.at | {name: at[name] for name in refused}, () if refused else tuple(absent)
-    return Requested(in_question, tuple(constant_notes), nowhere, wanted, settings.names, options)
+    absent = [] if refused else absent
+    in_question = settings.at | {name: at[name] for name in refused}
+    notes = (*notes_of_absent(absent), *constant_notes) if absent else tuple(constant_notes)
+    return Requested(in_question, notes, tuple(absent), wanted, settings.names, options)
+
+
+def notes_of_absent(absent: Collection[str]) -> tuple[str, ...]:
+    """Return a note of what stands in no column, if anything does."""
+    return (f"asked, and found nowhere in the runs: {listed([*absent])}",) if absent else ()
 
 
 def _count_of_grid(legend: Legend, column: str, text: str) -> tuple[str, str]:
@@ -423,7 +424,7 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
     if ignored and not settings.at and not notes:
         raise _no_factor(panel, ignored[0])
     notes += [f"asked, and no factor of the model: {listed(ignored)}"] if ignored else []
-    return replace(requested, at=settings.at, unheeded=(*requested.unheeded, *notes), names=settings.names)
+    return replace(requested, at=settings.at, notes=(*requested.notes, *notes), names=settings.names)
 
 
 def _no_factor(panel: Panel, name: str, hint: str = "") -> TableError:

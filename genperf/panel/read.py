@@ -22,7 +22,7 @@ from genperf.panel.large import LargeSource, read_large, worth_aggregating
 from genperf.panel.legend import SCALE, Legend, NamedColumn, in_title
 from genperf.panel.options import OPTIONS, FailureRule, Roles
 from genperf.panel.prices import with_prices
-from genperf.panel.question import Requested, in_columns, wanted_name
+from genperf.panel.question import Requested, in_columns, notes_of_absent, wanted_name
 from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, read_columns, wanted_column
 from genperf.panel.table import Table
 from genperf.table.cells import Source, step
@@ -172,16 +172,6 @@ def _scaled_as(source: Source, at: Mapping[str, str]) -> Source:
     return source
 
 
-def _without_zero_counts(source: Source) -> Source:
-    """Return the runs without those on no device, `workers` of 0 beside 2 and 4, which no law of the scale has."""
-    for name in filter(lambda name: meant_by(name) in LEVELS, source.columns):
-        is_zero = np.array([text in ("0", "0.0") for text in labels(source.columns[name]).tolist()], dtype=bool)
-        if 0 < 2 * is_zero.sum() < len(source):
-            left_out = step(f"{counted(int(is_zero.sum()), 'row')} left out of no {name}: no law of the scale has them")
-            source = replace(source.take(np.flatnonzero(~is_zero)), steps=(*source.steps, left_out))
-    return source
-
-
 class Recognised(Struct, frozen=True, eq=False, dict=True):
     """A table with the meaning of its columns, looked for where no options name what was measured and a factor."""
 
@@ -289,7 +279,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         tokens, options = self.tokens or "tokens" in requested.options, requested.options
         opened = replace(opened, source=source, given=roles, tokens=tokens, options=options)
         opened = replace(opened, at=requested.at, want=column, notes=requested.notes)
-        return opened if column is not None else opened.with_want_among(requested)
+        return opened.with_want_among(requested) if column is None and requested.absent else opened
 
     def with_want_among(self, requested: Requested) -> Recognised:
         """Return the question with the measured column that words of it name which are no setting: `8 gpus memory`."""
@@ -299,8 +289,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             with suppress(TableError):
                 if phrase and len(self.reading.quantities) > 1:
                     column = wanted_column(self.reading, self.reading.quantities, phrase)
-                    named = replace(requested, absent=tuple(filter(others.__contains__, absent)))
-                    return replace(self, want=column, notes=named.notes)
+                    notes = notes_of_absent([word for word in absent if word in others])
+                    return replace(self, want=column, notes=(*notes, *requested.notes[1:]))
         return self
 
     @cached_property
@@ -360,7 +350,11 @@ def recognised(
     if named:
         named = named.union(*(parse(text).names for text in roles.derived.values()))
     source = understood(table, delimiter, named, units)
-    source = source if named else _without_zero_counts(source)
+    for name in () if named else [name for name in source.columns if meant_by(name) in LEVELS]:
+        is_zero = np.array([text in ("0", "0.0") for text in labels(source.columns[name]).tolist()], dtype=bool)
+        if 0 < 2 * is_zero.sum() < len(source):
+            left_out = step(f"{counted(int(is_zero.sum()), 'row')} left out of no {name}: no law of the scale has them")
+            source = replace(source.take(np.flatnonzero(~is_zero)), steps=(*source.steps, left_out))
     return Recognised(source, roles, mapping or {}, tokens=tokens).for_question(at or {})
 
 
