@@ -616,7 +616,7 @@ def understood(
     opened = _with_duration(opened) if any(MOMENT.fullmatch(name.lower()) for name in opened.cells) else opened
     whole = _with_merged_cells(_without_idle(_without_job_steps(opened), named))
     whole = shape.with_variants(whole) if shape.VARIANT in named and shape.VARIANT not in whole.columns else whole
-    apart = whole if named else facts.with_facts(shape.melted(whole))
+    apart = whole if named else facts.with_facts(shape.melted(_with_parted_cells(whole)))
     numeric = _with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})
     tidy = tidied(shape.with_factors(shape.of_all_devices(numeric) if numeric.runs else numeric), named)
     if not named and (stated := TITLE_OF_SCALED.search(tidy.caption.lower())) and "scaling" not in tidy.columns:
@@ -681,6 +681,10 @@ def _without_job_steps(source: Source) -> Source:
     return source
 
 
+#: `301h / 17.7%`, and `301h/-`.
+_TWO_VALUES = late(r"[~≈<>]?\d[^/]*/\s*(?:[~≈<>]?\d[^/]*|[-–—]|n/?a)", re.IGNORECASE)
+
+
 def _without_idle(source: Source, named: Collection[str]) -> Source:
     """Set aside the columns of texts without a filled cell, and a first one without a name that counts the rows."""
     idle = []
@@ -693,6 +697,28 @@ def _without_idle(source: Source, named: Collection[str]) -> Source:
             if not any(map(label, cells)) or (nameless and numbers in from_zero_or_one):
                 idle.append(name)
     return replace(source, idle=tuple(idle)) if len(source) and len(idle) < len(source.cells) else source
+
+
+def _with_parted_cells(source: Source) -> Source:
+    """Part columns of two values in two, `time / accuracy` above `301h / 17 %`, the second beside the same count."""
+    parted, whole = dict[str, AnyArray](), list[str]()
+    for name, cells in source.columns.items():
+        first, _, second = map(str.strip, name.partition(" / "))
+        texts = [label(cell).strip() for cell in cells.tolist()]
+        pairs = [_TWO_VALUES.fullmatch(text) for text in texts if text]
+        if not (first and second and pairs and all(pairs)):
+            continue
+        count = re.match(r"\d+(?:\s?[x×*]\s?\d+)?\s?[^\W\d_]+(?=\s)", first)
+        second = f"{count[0]} {second}" if count else second
+        halves = [text.partition("/")[::2] if text else ("", "") for text in texts]
+        for of, part in ((first, 0), (second, 1)):
+            parted[of] = np.array([half[part].strip() for half in halves], dtype=object)
+        whole.append(name)
+    if not whole or 2 * len(whole) > len(parted) or not {*source.columns}.isdisjoint(parted):
+        return source
+    report = f"{counted(len(whole), 'column')} of two values parted: {listed([*parted])}"
+    others = source.without(whole)
+    return others.changed(report, cells={**others.cells, **parted})
 
 
 def _with_merged_cells(source: Source) -> Source:

@@ -68,6 +68,8 @@ _MACHINE = late(any_of("cells.kinds_of_machines"), re.IGNORECASE)
 _KIND_OF_DEVICE = late(_KIND, re.IGNORECASE)
 #: Nodes × devices of each, alone or before the name of the device: `2x8 A100`.
 _GRID = late(r"(\d+)\s*[x×*]\s*(\d+)(?:\s*[\sx×*]\s*(\S*[A-Z].*))?")
+#: `3x8 GPU` of a header, of as many as both make.
+_GRID_OF_DEVICES = late(rf"(\d+)\s?[x×*]\s?(\d+)(?=[\s_\-]*{any_of('cells.devices')}(?![^\W_]))", re.IGNORECASE)
 _PLACED = late(
     rf"(?<![^\W_])(\d+)[\s_\-]?{any_of('cells.nodes')}[\s_\-]*(?P<by>[x×*]?),?[\s_\-]*"
     rf"(\d+)[\s_\-]?(?:c|{any_of('cells.devices')})(?![^\W_])",
@@ -372,7 +374,8 @@ def _spread(long: Source, count: str, value: str) -> Source:
 def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
     """Return the columns that differ by a number alone and belong together: values at the same counts, or repeats."""
     # `single device` is of one, beside `2 cards`.
-    plain = {name: _ONE.sub("1 ", _FILE_END.sub("", name)) for name in cells}
+    spelled_out = {n: _GRID_OF_DEVICES.sub(lambda grid: str(int(grid[1]) * int(grid[2])), n) for n in cells}
+    plain = {name: _ONE.sub("1 ", _FILE_END.sub("", text)) for name, text in spelled_out.items()}
     readings = {name: reading for name, text in plain.items() if (reading := _reading(text)) is not None}
     counted_words = {word for kind, word, *_ in readings.values() if kind in ("before", "bare")}
     if len(counted_words) == 1:
