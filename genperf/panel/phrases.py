@@ -320,7 +320,9 @@ class _Words(Struct, dict=True):
         for end in range(min(place + MOST_WORDS, len(self.words)) if last is None else last, place, -1):
             phrase = self.words[place:end]
             if _SIGNS.isdisjoint(phrase) and (meant := meaning(" ".join(phrase))):
-                return meant, end
+                # The 4 of `gemma-4 4 gpus` says nothing more of the cell.
+                is_more = _NUMBER.fullmatch(phrase[-1]) is None or meaning(" ".join(phrase[:-1])) != meant
+                return meant, end if is_more or len(phrase) == 1 else end - 1
         return None, place
 
     def name(self, phrase: str) -> str:

@@ -289,6 +289,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             with suppress(TableError):
                 if phrase and len(self.reading.quantities) > 1:
                     column = wanted_column(self.reading, self.reading.quantities, phrase)
+                    if column not in self.reading.quantities:
+                        continue
                     notes = notes_of_absent([word for word in absent if word in others])
                     return replace(self, want=column, notes=(*notes, *requested.notes[1:]))
         return self

@@ -616,7 +616,8 @@ def understood(
     opened = _with_duration(opened) if any(MOMENT.fullmatch(name.lower()) for name in opened.cells) else opened
     whole = _with_merged_cells(_without_idle(_without_job_steps(opened), named))
     whole = shape.with_variants(whole) if shape.VARIANT in named and shape.VARIANT not in whole.columns else whole
-    apart = whole if named else facts.with_facts(shape.melted(_with_parted_cells(whole)))
+    whole = _with_parted_cells(whole) if not named and any(" / " in name for name in whole.columns) else whole
+    apart = whole if named else facts.with_facts(shape.melted(whole))
     numeric = _with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})
     tidy = tidied(shape.with_factors(shape.of_all_devices(numeric) if numeric.runs else numeric), named)
     if not named and (stated := TITLE_OF_SCALED.search(tidy.caption.lower())) and "scaling" not in tidy.columns:
