@@ -92,6 +92,26 @@ def test_order_of_rows_and_columns(name: str, plain: Callable[[str], np.ndarray]
     np.testing.assert_allclose(predicted(mixed, case.model), plain(name), rtol=SAME)
 
 
+@pytest.mark.parametrize("model", ["auto", "generic", "amdahl"])
+def test_a_row_of_weight_zero_is_as_if_left_out(model: str, tmp_path: Path) -> None:
+    weighted = SERIES.assign(w=np.where(SERIES.workers == 4, 0.0, 1.0 + SERIES.workers % 3))
+    # Its cells are not checked either.
+    weighted.loc[weighted.w == 0.0, "s"] = -1.0
+    results = [
+        gp.fit(table, model, time="s", extrinsic="workers", weight="w")
+        for table in (weighted, weighted[weighted.w > 0])
+    ]
+    left_out, without = (result.predict({"workers": [4, 64]}) for result in results)
+    pd.testing.assert_frame_equal(left_out, without, check_exact=True)
+    assert "3 rows left out, of 'w' 0" in [note.text for note in results[0].notes]
+    # The same holds where rows are summarised while they are read.
+    files = [tmp_path / "all.csv", tmp_path / "some.csv"]
+    SERIES.assign(w=weighted.w).to_csv(files[0], index=False)
+    weighted[weighted.w > 0].to_csv(files[1], index=False)
+    summaries = [gp.read_table(path, time="s", extrinsic="workers", weight="w", aggregate=True) for path in files]
+    assert summaries[0].sha256 == summaries[1].sha256
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_names_of_columns(name: str, plain: Callable[[str], np.ndarray]) -> None:
     case = CASES[name]

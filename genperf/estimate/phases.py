@@ -114,7 +114,7 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
                 )
                 notes.append(Note(text, "phase_cells"))
             usable = np.isfinite(seconds)
-            if not table.weights[usable].any():
+            if not usable.any():
                 continue
             timed = replace(table, frame=with_columns(table.frame, {name: seconds}), target=Target(name)).take(usable)
             rows = pd.unique(table.configuration[usable]).astype(np.int64)
@@ -142,7 +142,7 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
         if law is None:
             return "the table does not show what it depends on, or its constants are held"
         informative = column.informative(law)
-        if not informative.any() or not column.medians.weights[informative].any():
+        if not informative.any():
             return "it was measured only where it takes no time"
         medians, rows, options = column.medians.take(informative), column.rows[informative], self.options
         count = len(law.constants)

@@ -187,8 +187,15 @@ def assemble(
     refuse_only_failures(failed, opened.name)
     work = _add_target(measurement, roles, columns, mapping or {})
     keep, read_by_filter = columns.filter(roles.where)
-    if not keep.any() and not opened.ragged:
+    if roles.where and not keep.any() and not opened.ragged:
         raise TableError(f"no row fulfils the filter {roles.where}", hint="loosen --where", where=opened.name)
+    weightless = 0
+    if roles.weight:
+        # A row of no weight is as if left out: it has no part in ranges, noise or folds, and is not checked.
+        counts = columns.number(roles.weight) != 0.0
+        weightless, keep = opened.count(keep & ~counts), keep & counts
+        if not keep.any() and not opened.ragged:
+            raise TableError("all weights are zero", hint="at least one row must count", where=opened.name)
     refuse_only_failures(failed[keep], opened.name)
 
     # Which rows can be used. A run that failed has no measured value: no fault of it counts outside its settings.
@@ -219,6 +226,8 @@ def assemble(
 
     # The notes: on rows and groups that are left out, on the factors, on the work of a step.
     notes = [*opened.steps, *measurement.notes(), *(_rejected_notes(rejected) if rejected else ())]
+    if weightless:
+        notes.append(Note(f"{counted(weightless, 'row')} left out, of '{roles.weight}' 0", "rows_weightless"))
     if failed.any():
         notes += failure_notes(opened.count(lost), opened.count(keep & stopped))
         notes += _groups_lost(group_keys(frame, roles.group), group_keys(failures, roles.group))

@@ -174,7 +174,8 @@ class LargeSource:
             "create or replace temp view measured as select "
             + "".join(f"{key} as {name}, " for key, name in zip(keys, names, strict=True))
             + f"{usable} as good, {failed} as failed, {'1.0 / ' if aggregation.inverse else ''}{number} as x, "
-            f"{weight} as w, {cell} as cell from rows {join}"
+            # A row of no weight is as if left out.
+            f"{weight} as w, {cell} as cell from rows {join} where {weight} is distinct from 0.0"
         )
         summary = self._statistics(names)
         called = {"x": aggregation.value, **({"w": aggregation.weight} if aggregation.weight else {})}

@@ -200,8 +200,6 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         if self.weight is None:
             return np.ones(len(self))
         weights = self.frame[self.weight].to_numpy(dtype=float)
-        if not weights.max() > 0:
-            raise TableError("all weights are zero", hint="at least one row must count", where=self.source)
         weights = weights / weights.max()
         return np.asarray(weights / np.mean(weights))
 
