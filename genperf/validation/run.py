@@ -132,7 +132,7 @@ class Validation(PrintedAnswer, frozen=True, eq=False):
             score |= {"predictions": records(self._held_out(m))}
             score |= {"notes": [str(n) for n in m.notes]} if m.notes else {}
             models.append(score | ({} if m.failed is None else {"failed": m.failed}))
-        return {"models": models}
+        return {"models": models, "quantity": self.target.name, "unit": self.target.unit}
 
     def frame(self, *, timing: bool = True) -> pd.DataFrame:
         """Return a row per model: model, the metrics, seconds, predicted (configurations), failed."""
@@ -277,6 +277,9 @@ def validate(
     place = Engine(engine, workers, address)
     table = table.mapped(options.pop("mapping", None) or {})
     names, notes = choose_models(models, table)
+    if table.target.throughput:
+        what = f"errors of the time of a step, {table.target.work} over '{table.target.throughput}'"
+        notes += (Note(f"{what}: a time 10 % too long is a throughput 9 % too low", "errors_of_time"),)
     medians, splits = table.medians(), split(table, scheme, seed)
     trains = [table.take(fold_split.train) for fold_split in splits]
     held_out = [_held_out(table, medians, fold_split, train) for fold_split, train in zip(splits, trains, strict=True)]

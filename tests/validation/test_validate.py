@@ -112,6 +112,7 @@ def test_every_scheme_gives_one_entry_per_held_out_configuration(fits: Fits) -> 
 
 def test_the_dictionary_is_the_contract(fits: Fits) -> None:
     contract = validate(table(), ["generic", "last-point"], "extrapolate:workers").to_dict()
+    assert (contract.pop("quantity"), contract.pop("unit")) == ("time", "s")
     assert json.loads(json.dumps(contract, allow_nan=False)) == contract
     assert list(contract) == ["models"]
     generic, last = contract["models"]
@@ -268,6 +269,15 @@ def test_a_family_that_cannot_fit_one_group_predicts_the_others() -> None:
 
 
 # --- permutation importance where the answer is known ----------------------------------------------------------------
+
+
+def test_errors_of_a_throughput_are_those_of_the_time_of_a_step_and_are_called_so() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4], "rate": [100.0, 180.0, 300.0]})
+    given = {"extrinsic": "gpus", "throughput": "rate", "work": "32*gpus"}
+    answer = validate(read_table(runs, **given), "last-point", "extrapolate:gpus:2")
+    # 64 samples took 64/180 s of two gpus, and 128 took 128/300 s of four.
+    assert answer["last-point"].mape == pytest.approx(100 * (1 - (64 / 180) / (128 / 300)))
+    assert next(str(note) for note in answer.notes).startswith("errors of the time of a step, 32*gpus over 'rate'")
 
 
 def table_of_importance(**roles: str) -> Table:
