@@ -15,6 +15,7 @@ from genperf.formula.render import latex_name
 from genperf.models.generic import CONSTANT_TERM
 from genperf.prediction import Member
 from genperf.result import FitResult
+from genperf.words.numbers import error_text
 
 #: Significant digits of a number: the least, and the most where its interval leaves more.
 LEAST_DIGITS, MOST_DIGITS = 3, 5
@@ -345,7 +346,7 @@ def _unnormalised(result: FitResult) -> dict[str, float]:
 
 def _statistics(result: FitResult) -> list[tuple[str, str]]:
     """Return the statistics of the fit, by name."""
-    held_out = "not measured" if result.held_out_error is None else f"{result.held_out_error:.1f} %"
+    held_out = "not measured" if result.held_out_error is None else error_text(result.held_out_error, 1)
     strength, compared = (result.options.get(name) for name in ("lambda", "structures"))
     return [
         ("configurations", str(result.schema.configurations)),

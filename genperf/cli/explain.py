@@ -169,7 +169,7 @@ def explain(
     if not out.written(explanation):
         _show(explanation, chosen, members, out)
     if not out.plot or "." in Path(out.plot).name:
-        out.draw(lambda: _figure(explanation, chosen, at_values, interval))
+        out.draw(lambda: _figure(explanation, chosen, at_values, along, interval))
         return
     # A folder gets the figures of a paper.
     from genperf.plots import image, paper
@@ -256,7 +256,9 @@ def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Outpu
     out.lines((explanation if members else replace(explanation, members=explanation.members[:0])).content)
 
 
-def _figure(explanation: Explanation, result: FitResult, at: Mapping[str, Any] | None, interval: float) -> Figure:
+def _figure(
+    explanation: Explanation, result: FitResult, at: Mapping[str, Any] | None, along: str | None, interval: float
+) -> Figure:
     """Draw a comparison, or else sensitivities, the efficiency, or the terms along the workers."""
     from genperf import plots
     from genperf.attribution import scaling
@@ -270,4 +272,4 @@ def _figure(explanation: Explanation, result: FitResult, at: Mapping[str, Any] |
         return plots.efficiency(explanation.scaling)
     result = answering(result, at)
     configuration = {name: cells[0] for name, cells in result.query(at).columns.items()}
-    return plots.terms(result, scaling(result, configuration, interval=interval))
+    return plots.terms(result, scaling(result, configuration, along=along, interval=interval))

@@ -30,7 +30,15 @@ from genperf.reporting.place import (
 from genperf.result import FitResult, GroupedResult
 from genperf.search.problem import models_of
 from genperf.words.growth import work_in_all
-from genperf.words.numbers import capitalised, count_text, join_values, range_text, three_digits, whole_percent
+from genperf.words.numbers import (
+    capitalised,
+    count_text,
+    error_text,
+    join_values,
+    range_text,
+    three_digits,
+    whole_percent,
+)
 
 FORMATS = ("html", "tex", "csv")
 #: The least efficiency of a count that is asked for. Committees name 0.5 to 0.8; most often three quarters.
@@ -143,7 +151,8 @@ def _measured(result: FitResult, answer: Scaling) -> tuple[str, ...]:
     """Return how it was measured, and how it can be computed again."""
     schema = result.schema
     noise = f"; repeats of one configuration differ by {100 * schema.noise:.1f} %" if schema.noise else ""
-    held = f" ({result.held_out_of}: {result.held_out_error:.1f} % off)" if result.held_out_error is not None else ""
+    error = result.held_out_error
+    held = "" if error is None else f" ({result.held_out_of}: {error_text(error, 1)} off)"
     data = f"Data: {schema.source or 'a table'}"
     runs = f"{schema.rows} runs of {schema.configurations} configurations"
     return (

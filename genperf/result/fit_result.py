@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from genperf.arrays import AnyArray, Index, Objects
-from genperf.errors import LISTED, GenperfError, Note, TableError, attempted, counted, did_you_mean, listed
+from genperf.errors import LISTED, GenperfError, Note, TableError, attempted, counted, did_you_mean
 from genperf.panel import Panel
 from genperf.panel.configurations import typical_run
 from genperf.panel.question import Requested, question
@@ -20,6 +20,7 @@ from genperf.prediction.member import by_label
 from genperf.prediction.schema import Query, query_of
 from genperf.table.cells import Cells, Source, frame_of
 from genperf.table.clean import labels
+from genperf.words.numbers import error_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,7 +126,7 @@ class Result:
             key_text, fitted = ", ".join(key), [", ".join(other) for other in self.results]
             if why := self.failures.get(key):
                 raise TableError(f"group {key_text} was not fitted: {why}")
-            hint = did_you_mean(key_text, fitted) or f"one of {listed(fitted)}"
+            hint = did_you_mean(key_text, fitted) or f"the groups are {'; '.join(fitted[:LISTED])}"
             raise TableError(f"there is no group {key_text}", hint=hint)
         return self.results[key]
 
@@ -250,7 +251,7 @@ class FitResult(Result, PredictedFrom):
     def tested(self) -> str:
         """The held-out error in words."""
         error = self.held_out_error
-        return UNKNOWN if error is None else f"held-out error {error:.1f} %"
+        return UNKNOWN if error is None else f"held-out error {error_text(error, 1)}"
 
     @property
     def held_out_of(self) -> str:

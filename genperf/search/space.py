@@ -18,9 +18,10 @@ from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.panel.configurations import completed, part_given, sizes_settled
 from genperf.prediction import Schema
-from genperf.prediction.schema import cells_of, combine, query_of
+from genperf.prediction.schema import combine, named_as, query_of
 from genperf.result import FitResult
 from genperf.table import Factor
+from genperf.table.cells import source_of_columns
 from genperf.vocabulary.names import WAYS
 
 Columns = dict[str, AnyArray]
@@ -270,7 +271,9 @@ def checked_space(
 
 def _filled(frame: pd.DataFrame, schema: Schema, refuse: bool = False) -> dict[str, AnyArray]:
     """Return configurations with every factor, those that are not given as `ask` takes them; contradictions refused."""
-    return query_of(cells_of(frame, schema), schema, fill=True, refuse=refuse).columns
+    # A grid is a question: the option is named where a value cannot be, and no row.
+    source = source_of_columns({str(name): values.to_numpy() for name, values in frame.items()}, unit="")
+    return query_of(named_as(source, schema), schema, fill=True, refuse=refuse).columns
 
 
 def inputs_of(panel: Panel, names: Collection[str]) -> dict[str, frozenset[str]]:

@@ -216,7 +216,7 @@ class Source(Struct, frozen=True, eq=False, dict=True):
 
     def rejection(self, row: int, column: str, value: Any, reason: str) -> Rejection:
         """Return the rejection of a cell: its position, from 0, what it holds, and why it cannot be used."""
-        cell_text = "" if value is None else str(value)
+        cell_text = "" if value is None else (label(value) if isinstance(value, float) else "") or str(value)
         header = str(self.headers[column][row]) if column in self.headers else column
         return Rejection(self.name, int(self.lines[row]), header, cell_text, reason, self.unit, self.count([row]))
 

@@ -15,6 +15,7 @@ from genperf.words.numbers import (
     WORDS_LEAST_SHARE,
     count_text,
     ends_text,
+    error_text,
     interval_note,
     join_values,
     million_of,
@@ -120,7 +121,7 @@ def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") 
         _, low, high, unit = *map(three_digits, expected.value.ends), expected.unit
     held_out = "nothing could be held out to test it"
     if expected.held_out is not None:
-        held_out = f"the held-out error is {expected.held_out:.1f} % ({expected.held_out_of})"
+        held_out = f"the held-out error is {error_text(expected.held_out, 1)} ({expected.held_out_of})"
     return prose(
         fits_text(expected.fits),
         f"a new run lies between {low} and {with_unit(high, unit)} ({100 * expected.interval:g} % interval)",

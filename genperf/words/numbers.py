@@ -13,6 +13,7 @@ from genperf.panel.panel import SECONDS, Target
 from genperf.vocabulary import section
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, UNNAMED, header_of, in_multiples
 from genperf.vocabulary.names import noun_of
+from genperf.words import TEXTS
 
 # What is worth a word.
 #: Above it an efficiency is doubted: caches give a tenth more. Half, double: experiments/results/settings.md.
@@ -155,6 +156,11 @@ three_digits: Callable[[float], str] = partial(digits_text, digits=3)
 def whole_percent(value: float) -> str:
     """Return a share in whole per cent, without the sign."""
     return f"{100 * value:.0f}"
+
+
+def error_text(percent: float, decimals: int = 0) -> str:
+    """Return an error in per cent; the digits of a very large one tell nobody anything."""
+    return f"{percent:.{decimals}f} %" if percent <= 100.0 * LEAST_FACTOR else TEXTS["reasons"]["very_large"]
 
 
 def share_text(share: float, of: str = "", decimals: int = 0) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.words import TEXTS
+from genperf.words.numbers import error_text
 
 #: Reasons by what they are about; what a verdict means to somebody who decides.
 REASONS, TRUST = TEXTS["reasons"], TEXTS["trust"]
@@ -57,7 +58,7 @@ def _worded(about: str, values: Mapping[str, Any]) -> str:
     """Return a reason with its numbers of doublings, its errors and the reasons inside it in words."""
     inner = {name: _worded(*value) for name, value in values.items() if isinstance(value, tuple)}
     # Errors ln(predicted/measured) in per cent.
-    numbers = {name: f"{100.0 * float(np.expm1(values[name])):.0f} %" for name in ("error", "last") if name in values}
+    numbers = {n: error_text(100.0 * float(np.expm1(values[n]))) for n in ("error", "last") if n in values}
     if "far" in values:
         # With at most one decimal: `1 doubling`, `2.5 doublings`.
         digits = f"{values['far']:.1f}".removesuffix(".0")

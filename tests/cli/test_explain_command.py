@@ -116,3 +116,23 @@ def test_the_time_of_a_throughput_is_told_as_what_it_is(shell: Shell) -> None:
     Path("rates.csv").write_text(csv_of("gpus,img/s", [(n, 400.0 * n / (1.0 + 0.05 * n)) for n in (1, 2, 4, 8)]))
     assert "\ntime: gpus / `img/s`\n" in done(shell, "explain", "rates.csv")
     assert "time: " not in done(shell, "explain", "one.json", "--at", "gpus=5", "--at", "batch=16")
+
+
+def test_what_cannot_be_shown_is_told_in_a_line(shell: Shell) -> None:
+    # A group of two columns has a comma in its name.
+    Path("all.csv").write_text(RUNS)
+    roles = ("--time", "seconds", "--extrinsic", "gpus")
+    done(shell, "fit", "all.csv", *roles, "--group", "net,batch", "-o", "g.json", "-q")
+    groups = "the groups are large, 8; large, 32; small, 8; small, 32"
+    assert groups in refusal(shell, "explain", "g.json", "--group", "no")
+    # Ways that no column counts together have no axis, but the one that is named.
+    rows = ((d, t, 8 / (d * t) + 0.1 * t) for d in (1, 2, 4, 8) for t in (1, 2, 4))
+    Path("ways.csv").write_text(csv_of("dp,tp,seconds", rows))
+    split = ("--time", "seconds", "--extrinsic", "dp,tp", "--model", "a/(dp*tp) + b*tp")
+    done(shell, "fit", "ways.csv", *split, "-o", "ways.json", "-q")
+    assert "--along COLUMN, one of dp, tp" in refusal(shell, "explain", "ways.json", "--plot", "terms.svg")
+    done(shell, "explain", "ways.json", "--along", "dp", "--plot", "terms.svg")
+    # An error of thousands of millions of per cent has no digits that tell anything.
+    Path("strong.csv").write_text(csv_of("gpus,seconds", ((n, 0.1 + 3 / n) for n in (1, 2, 4, 8, 16))))
+    out = done(shell, "fit", "strong.csv", *roles, "--model", "amdahl", "--lambda", "1e9", "-o", "m.json")
+    assert "held-out error more than 1,000 %" in out

@@ -80,3 +80,8 @@ def test_what_stays_is_named_by_at_and_numbers_are_ranked_by_optimize(shell: She
         reply(shell, "optimize", "runs.csv", fixed, "procs=8", "--over", "threads=1,4") for fixed in ("--at", "--over")
     ]
     assert ranked[0] == ranked[1]
+
+
+def test_a_value_that_cannot_be_is_named_as_in_a_question(shell: Shell) -> None:
+    for value, fault in (("0", "'0' is not above zero"), ("1,x", "'x' is not a number")):
+        assert f"error: workers: {fault}" in refusal(shell, "optimize", "m.json", "--over", f"workers={value}")

@@ -392,7 +392,10 @@ function distanceBeyond(factors, x, settled) {
 // Every constant is one: a term's shape.
 const ONES = new Proxy([], { get: () => 1 });
 
-const percent = (logarithm) => `${Math.round(100 * Math.expm1(logarithm))} %`;
+const percent = (logarithm) => {
+  const error = 100 * Math.expm1(logarithm);
+  return error > 1000 ? reason("very_large") : `${Math.round(error)} %`;
+};
 const doublings = (count) => {
   const text = count.toFixed(1).replace(/\.0$/, "");
   return reason(text === "1" ? "doubling" : "doublings", { count: text });
