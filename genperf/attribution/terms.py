@@ -41,6 +41,8 @@ LEAST_REST = 0.05
 TAILS = (0.05, 0.95)
 #: Terms whose ratio varies by less than this share of the largest have one shape: rounding errors.
 TERMS_TOLERANCE = 1e-9
+#: Models whose terms are named after factors.
+PRODUCTS = {"generic", "pmnf"}
 #: Factors that are shown where a step has no named parts: they fit in a sentence.
 MAX_ATTRIBUTED_FACTORS = 2
 
@@ -238,7 +240,9 @@ def limit_of(
     several = count is not None and counts_devices(count.name) and count.lower > 1.0
     counts_nodes = result.panel.has("nodes") or several
     limit = Limit(target.name, target.reported, interval, counts_nodes=counts_nodes, worker=worker)
-    terms = {term.name for member in serving(result.members) for term in member.expression.terms}
+    # The terms of a law have names of the field, also where a column has the same: `server` of cntk.
+    unnamed = [m.expression for m in serving(result.members) if m.expression.family not in MODELS.keys() - PRODUCTS]
+    terms = {term.name for expression in unnamed for term in expression.terms}
     # The overheads of a series are parts of a time.
     not_of_time = not target.is_time and any(member.discrepancy is not None for member in result.members)
     if not_of_time or not named(terms, [f.name for f in result.schema.factors]):

@@ -268,8 +268,9 @@ def turn_sentence(turn: Turn) -> str:
     if turn.reached <= LEAST_DECIDED:
         return f"{subject} likely {stays}{where} {upto} {chance} that it does)"
     if turn.reached >= 1.0 - LEAST_DECIDED:
-        return f"{subject} likely {falls}{where} {upto} {chance})"
-    return f"whether {subject} {falls}{where} {upto} is undecided {chance})"
+        # Most of the possible curves turn, each at a count of its own, so that the one in their middle need not.
+        return f"{subject} likely {falls}{where} at some count {upto} {chance}), though the central forecast does not"
+    return f"whether {subject} {falls}{where} at some count {upto} is undecided {chance})"
 
 
 def overlap_sentence(before: str, after: str, turn: Turn) -> str:

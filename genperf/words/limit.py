@@ -11,8 +11,8 @@ PLAIN, SHORT, ALONG = (TEXTS[kind] for kind in ("terms", "short_terms", "terms_a
 #: The labels of terms that stay the same at every scale: with the computation among them, and without.
 COMPUTATION, SAME_WITH_COMPUTATION = "computation", "computation and fixed costs"
 SAME = "fixed costs"
-#: The same where all runs are beyond the first node, so that an exchange stays the same as well.
-SAME_WITH_EXCHANGE = "computation, fixed costs and exchange that no longer grows"
+#: The same where a part of the exchange stays the same as well, as where all runs are beyond the first node.
+SAME_WITH_EXCHANGE = "computation, fixed costs and the constant part of the exchange"
 #: The same beside the computation, where workers share the work: its costs of a step become fewer as they join.
 SAME_BESIDE = "what no further worker shortens"
 LABELS = (SAME_WITH_COMPUTATION, SAME_WITH_EXCHANGE, SAME, SAME_BESIDE)

@@ -140,10 +140,19 @@ def test_a_limit_names_the_terms_of_one_share() -> None:
         assert f"is {text}, together" in limit_sentence(many, "4 workers")
 
 
+def test_a_term_of_a_law_keeps_its_name_beside_a_column_of_the_same() -> None:
+    law = lambda f: 0.05 + 0.004 * f.batch + 0.03 * np.maximum(f.workers / f.server, 1)  # noqa: E731
+    runs = runs_of(law, {"workers": (1, 2, 4, 8, 16), "server": (1, 2), "batch": (32, 64)}, column="s")
+    roles = {"time": "s", "extrinsic": "workers,server", "intrinsic": "batch", "mapping": {"servers": "server"}}
+    result = gp.fit(runs, "cntk", **roles)
+    limit = limit_of(result, result.query({"workers": 16, "batch": 32, "server": 1}).columns, 0.9)
+    assert next(part.label for part in limit.parts) == "server"
+
+
 def test_what_stays_the_same_beyond_the_first_node_may_be_exchange() -> None:
     runs = pd.DataFrame({"gpus": [16, 32, 64, 128], "nodes": [2, 4, 8, 16], "step_s": [0.268, 0.332, 0.395, 0.418]})
     (answer,) = gp.ask(runs, gpus=128).answers
-    assert "is computation, fixed costs and exchange that no longer grows" in answer.sentences["limit"]
+    assert "is computation, fixed costs and the constant part of the exchange" in answer.sentences["limit"]
     # No run had one device alone.
     jump = pd.DataFrame({"gpus": [8, 16, 32, 64], "step_s": [0.1, 0.5, 0.6, 0.65]})
     assert "second gpu" not in gp.ask(jump, gpus=64).answers[0].sentences["limit"]
@@ -244,8 +253,8 @@ def table(slow: float = 1.0) -> gp.Table:
 def test_interactions_stand_below_the_terms() -> None:
     lines = written_lines(gp.fit(table(1.5), "generic", structure="grown", draws=5))
     below = lines.index("every term but a constant one times")
-    assert any("net = vgg and precision = fp16" in line for line in lines[below + 1 :])
-    assert not any("net = vgg and precision = fp16" in line for line in lines[:below])
+    assert any("precision = fp16 and net = vgg" in line for line in lines[below + 1 :])
+    assert not any("precision = fp16 and net = vgg" in line for line in lines[:below])
 
 
 def test_the_written_numbers_give_the_prediction() -> None:

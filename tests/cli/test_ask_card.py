@@ -97,7 +97,11 @@ def test_a_table_of_polars_without_pyarrow_gets_a_message() -> None:
     [
         (np.inf, 0.1, "likely does not fall up to 64 gpus (a chance of 10 % that it does)"),
         (np.inf, 0.64, "is undecided (a chance of 64 %)"),
-        (np.inf, 0.9, "likely falls up to 64 gpus (a chance of 90 %)"),
+        (
+            np.inf,
+            0.9,
+            "likely falls at some count up to 64 gpus (a chance of 90 %), though the central forecast does not",
+        ),
         (8.0, 0.9, "falls beyond 8 gpus (90 %: 4 to 32)"),
         (8.0, 0.1, "likely does not fall up to 64 gpus (a chance of 10 % that it does)"),
     ],
