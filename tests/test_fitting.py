@@ -129,3 +129,13 @@ def test_a_mapping_that_is_none_is_refused_by_every_model(mapping: dict[str, str
     table = gp.read_table(RUNS.rename(columns=COLUMNS), time="s", extrinsic="world", intrinsic="mystery")
     with pytest.raises(gp.GenperfError, match=r"no family has a factor|is not a factor of the table"):
         gp.fit(table, model, mapping=mapping)
+
+
+def test_a_law_names_the_terms_that_the_runs_do_not_determine() -> None:
+    runs = pd.DataFrame({"workers": [1, 2, 4, 8, 16], "s": [3.1, 1.6, 0.85, 0.475, 0.2875]})
+    notes = {n.kind: n.text for n in gp.fit(runs, "ring-allreduce", time="s", extrinsic="workers", scaling="job").notes}
+    assert notes["undetermined"].startswith("these runs do not determine bandwidth and latency: other terms hide them")
+    # Of what a table does not measure, the reading of the input is told where the law has it.
+    assert "reading the input" not in notes["passes"]
+    of_phases = gp.fit(runs, "s-sgd", time="s", extrinsic="workers", scaling="job", draws=5).notes
+    assert "reading the input, where it is not hidden, is part of them" in {n.kind: n.text for n in of_phases}["passes"]

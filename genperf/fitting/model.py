@@ -17,7 +17,7 @@ from genperf.models.generic import MAX_GROWN, STRUCTURES, Structure, generic, in
 from genperf.models.user import user_expression
 from genperf.panel import Table
 from genperf.panel.table import design_notes, following_counts, one_at_a_time, varying_apart
-from genperf.prediction import Ensemble, central_times, schema_of
+from genperf.prediction import Ensemble, Member, central_times, schema_of
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.vocabulary.names import canonical_of, column_of
@@ -212,8 +212,20 @@ class FamilyModel(ExpressionModel):
         notes += [Note(ignores, "unread")] if unread else []
         if any(map(_divides_passes, expressions)):
             text = "no column measures the passes: forward is taken for a third of them, backward for the rest"
+            text += "; reading the input, where it is not hidden, is part of them" if self._reads_input else ""
             notes.append(Note(text, "passes"))
         return expressions, notes
+
+    @property
+    def _reads_input(self) -> bool:
+        """Whether the law has a phase in which the input is read."""
+        return "input" in MODELS[self.name].phases
+
+    def _result(self, table: Table, fitted: Ensemble | GenperfError, seed: int, notes: Sequence[Note]) -> FitResult:
+        """Return the result of one fitted member, with a note of the terms that the runs do not determine."""
+        if isinstance(fitted, Ensemble):
+            notes = [*notes, *_undetermined_notes(fitted.members[0])]
+        return super()._result(table, fitted, seed, notes)
 
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
         """Fit one table: its phases where columns of them were read, else its total."""
@@ -231,6 +243,16 @@ def _divides_passes(expression: Expression) -> bool:
     read = {term.name: term.names for term in expression.terms}
     passes = [read.get(name, frozenset()) for name in ("forward", "backward")]
     return not passes[0].isdisjoint(passes[1] & {*expression.constant_names})
+
+
+def _undetermined_notes(member: Member) -> list[Note]:
+    """Name the terms with a constant that the runs do not determine: hidden behind others, or of their shape."""
+    terms = [term.name for term in member.expression.terms if not term.names.isdisjoint(member.unidentified)]
+    unknown = f"these runs do not determine {' and '.join(terms)}"
+    why = (
+        f"other terms hide {'them' if len(terms) > 1 else 'it'} or grow alike, and beyond the runs nothing is known of"
+    )
+    return [Note(f"{unknown}: {why} {'them' if len(terms) > 1 else 'it'}", "undetermined")] if terms else []
 
 
 def _unread(expressions: Sequence[Expression], table: Table) -> list[str]:
