@@ -1,6 +1,7 @@
 """The model file: a fit result as JSON with a schema version, and back. Reading one never runs anything from it."""
 
 import math
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -123,8 +124,11 @@ def _plain(text: str | bytes, where: str) -> dict[str, Any]:
     if not isinstance(version, int) or isinstance(version, bool):
         raise ModelError("is not a whole model file: schema_version: expected a whole number", where=where)
     if version != VERSION:
-        hint = "update genperf" if version > VERSION else "fit it again: genperf fit TABLE … -o model.json"
-        raise ModelError(f"has schema version {version}; this genperf reads {VERSION}", where=where, hint=hint)
+        age, hint = "a later", "update genperf"
+        if version < VERSION:
+            age, hint = "an earlier", f"fit its table again: genperf fit TABLE … -o {shlex.quote(where)}"
+        what = f"was written by {age} genperf (schema version {version}; this one reads {VERSION})"
+        raise ModelError(what, where=where, hint=hint)
     return plain
 
 

@@ -175,6 +175,7 @@ _CHANGES: dict[str, tuple[tuple[str | int, ...], Any]] = {
     "seed-text": ((*MODEL, "seed"), "x"),
     "other-program": (("program",), "extra-p"),
     "newer": (("schema_version",), 99),
+    "older": (("schema_version",), 2),
     "version-text": (("schema_version",), "2"),
     "version-truth": (("schema_version",), True),
     "no-groups": (("groups",), []),
