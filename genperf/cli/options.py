@@ -100,7 +100,7 @@ def with_scale(texts: Sequence[str], names: Collection[str] | None = None) -> li
     for text in texts:
         name, _, value = text.partition("=")
         # `gpus=64 batch 32` and `gpus=64 at 2/h` say more than one value.
-        says_more = re.search(r"\s\d[\d.,]*\s+[^\W\d]|^\d+\s.*\s\d", value) is not None
+        says_more = re.search(r"\s\d[\d.,]*\s+[^\W\d]|^\d+\s+[^\W\d]{2}.*\s\d", value) is not None
         is_named = (name in (names or ()) and not says_more) or re.fullmatch(r"\S+=(?:\(.*\))?", text) is not None
         pieces = re.split(r",?\s(?=[\w-]+=)", text)
         # `p=3 t=2 time` has more than one setting and words, and no cell `3 t=2 time`.

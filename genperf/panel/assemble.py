@@ -255,7 +255,6 @@ def assemble(
         scaled_by_group=roles.scaling == BY_GROUP,
         legend=legend,
     )
-    _ = table.weights  # that all are zero is an error of the file, and is raised now
     return with_repeat_notes(with_job(table, mapping or {}))
 
 

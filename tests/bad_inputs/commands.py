@@ -129,6 +129,7 @@ FILES = {
         *(f"{net},{n},{max(1, n // 4)},{1 + 0.1 * n + 0.2 * (n > 4)}" for net in "ab" for n in COUNTS),
         *(f"c,{n},1,{1 + 0.1 * n}" for n in (1, 2, 4)),
     ),
+    "onerun.csv": "device,gpus,tokens_per_s\nh100,8,76800\n",
     "zeronodes.csv": runs("workers,nodes,seconds", *(f"{n},{n // 4},{8 / n + 1}" for n in COUNTS)),
     "design.csv": runs(
         "net,layers,workers,seconds",

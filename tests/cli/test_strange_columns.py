@@ -74,7 +74,7 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
             ],
         ),
         ("gpus=8", "net=a"),
-        ("left out: config", "column 'gpus': '0' is not above zero, and the work of a step is gpus"), ("config=",),
+        ("left out: config", "1 row left out of no gpus"), ("config=",),
     ),
     # Grids of nodes by devices, and one of one node.
     "grid": (

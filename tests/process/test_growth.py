@@ -286,7 +286,8 @@ def test_a_transformers_terms_are_the_familys() -> None:
     assert "matrix" in [column.name for column in means["physics"].columns]
     assert [column.name for column in means["work"].columns] == ["work"]
     # 6·P·s·b/(d·t) is in proportion to the work of a device.
-    ratio = means["work"].basis(medians.columns).columns[:, 0] * frame.dp * frame.tp
+    devices = medians.columns["dp"] * medians.columns["tp"]
+    ratio = means["work"].basis(medians.columns).columns[:, 0] * devices
     assert np.ptp(ratio) == pytest.approx(0.0, abs=1e-9)
     shapes = {"layers": [4, 8, 4, 8], "hidden": [512] * 4, "seq": [512, 512, 1024, 1024], "batch": [8, 8, 8, 16]}
     of_one_device = read_table(pd.DataFrame({**shapes, "step_s": [0.1, 0.2, 0.19, 0.8]}))

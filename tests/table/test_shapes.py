@@ -170,7 +170,7 @@ def test_levels_filters_and_units_read_the_cells_as_written(tmp_path: Path) -> N
     path.write_text("memory,time,used\n16GB,500 ms,1.5 GB\n32GB,300 ms,2.5 GB\n", encoding="utf-8")
     table = read_table(path, time="time", categorical="memory")
     assert table.factor("memory").levels == ("16GB", "32GB")
-    assert table.measured.tolist() == [0.5, 0.3]
+    assert dict(zip(table.frame["memory"], table.measured, strict=True)) == {"16GB": 0.5, "32GB": 0.3}
     assert read_table(path, time="time", unit="ms", intrinsic="memory").measured.tolist() == [0.5, 0.3]
     assert len(read_table(path, time="time", intrinsic="memory", where="memory == '16GB'")) == 1
     assert read_table(path, time="time", intrinsic="x", let="x=memory*2").measured.tolist() == [0.5, 0.3]

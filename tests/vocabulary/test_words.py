@@ -26,7 +26,7 @@ OWN = {
 }
 SPELLED = {word for name in SECTIONS for listed in section(name).values() for word in listed} - CALLED - OWN
 #: Where a list of such words names something else than columns: levels of a factor, units, an outside format.
-ELSEWHERE = re.compile(r"(vocabulary|importers|models)/|formula/amounts\.py|datasets\.py")
+ELSEWHERE = re.compile(r"(vocabulary|table/importers|importers|models)/|formula/amounts\.py|datasets\.py")
 
 
 def lists_of_words(syntax: Iterable[ast.AST]) -> Iterator[list[str]]:
