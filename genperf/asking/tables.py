@@ -56,9 +56,16 @@ from genperf.search.space import read_grid
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
-from genperf.vocabulary import any_of, section
 from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
-from genperf.vocabulary.names import LEVELS, canonical_of, counts_devices, is_efficiency, is_relative, meant_by
+from genperf.vocabulary.names import (
+    LEVELS,
+    canonical_of,
+    command_about,
+    counts_devices,
+    is_efficiency,
+    is_relative,
+    meant_by,
+)
 from genperf.words.growth import plan_in_short
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import BLIND, trust_text
@@ -471,17 +478,11 @@ def _hint_beside(opened: Recognised, name: str) -> str:
     settings = opened.reading.names_in_role("made", "setting", "kind")
     hint = did_you_mean(name, settings, otherwise=f"--at with one of {listed(settings) or 'none'}")
     unread = " ".join(word.lower() for word in opened.at if word not in opened.reading.columns)
-    if (command := _command_about(unread)) is None:
+    if (command := command_about(unread)) is None:
         return hint
     scale = opened.reading.scale if command == "suggest" else None
     at = "" if scale is None else f" --at {shlex.quote(scale)}={2 * opened.reading.columns[scale].values.max():g}"
     return f"genperf {command} {shlex.quote(opened.source.name)}{at}, or {hint}"
-
-
-def _command_about(words: str) -> str | None:
-    """Return the command that words are about, `optimize` of `best batch`; None for any others."""
-    topics = (of for of in section("commands") if re.search(rf"(?<!\S){any_of(f'commands.{of}')}(?!\S)", words))
-    return next(topics, None)
 
 
 def _requested_cells(opened: Recognised) -> dict[str, str]:
@@ -498,7 +499,7 @@ def _requested_cells(opened: Recognised) -> dict[str, str]:
         # Of a factor the measured levels answer for one that no run has; several are no configuration.
         one_level = not any(evidence.rows_with(level.strip()).any() for level in text.split(","))
         is_known = value is not None or rows.any() or (name in reading.roles.categorical and one_level)
-        if not (evidence.numeric or rows.any()) and _command_about(text.lower()) is not None:
+        if not (evidence.numeric or rows.any()) and command_about(text.lower()) is not None:
             others = (f" --at {shlex.quote(f'{n}={cell}')}" for n, cell in opened.at.items() if n != name)
             hint = f"genperf compare {shlex.quote(opened.source.name)} --over {shlex.quote(name)}{''.join(others)}"
             raise TableError(f"no run has {name}={text}", hint=hint)

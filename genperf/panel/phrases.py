@@ -38,6 +38,8 @@ _PROSE, _NO_NAME, _COUNTING, _BETWEEN, _OF_A_VALUE = (
 )
 #: A number, an amount, or several.
 _NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*")
+#: A unit of memory, by its capital letters.
+_MEMORY = re.compile("[KMGT]i?B")
 #: So many times the largest number of the runs, or so many more.
 _RELATIVE = re.compile(r"([×+])(\d[\d.]*)")
 #: Parameters of a network of a column without a telling name, at least.
@@ -171,6 +173,9 @@ class _Words(Struct, dict=True):
         value, noun = without_thousands(self.words[place]), self.word(place + 1)
         if not _NUMBER.fullmatch(value):
             return None
+        if _MEMORY.fullmatch(noun) and noun not in self.legend.columns and not self.longest(place, self.cell)[0]:
+            # `does it fit in 40 GB` asks for the memory, and `gb` is the batch of all.
+            return place + 2, "memory", ""
         name, end = self.longest(place + 1, self.name)
         if name and self.has_value(end):
             # `32 workers batch 64` is not of a batch of workers.

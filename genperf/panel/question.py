@@ -43,6 +43,7 @@ from genperf.vocabulary.names import (
     LEVELS,
     canonical_of,
     column_of,
+    command_about,
     counted_noun,
     counts_cores,
     level_with,
@@ -175,7 +176,9 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
 
 def notes_of_absent(absent: Collection[str]) -> tuple[str, ...]:
     """Return a note of what stands in no column, if anything does."""
-    return (f"asked, and found nowhere in the runs: {listed([*absent])}",) if absent else ()
+    command = command_about(" ".join(absent))
+    behind = f" (genperf {command} may say it)" if command else ""
+    return (f"asked, and found nowhere in the runs: {listed([*absent])}{behind}",) if absent else ()
 
 
 def _count_of_grid(legend: Legend, column: str, text: str) -> tuple[str, str]:

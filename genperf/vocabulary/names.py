@@ -228,6 +228,16 @@ def _batch_in_other_words(name: str) -> set[str]:
 _SPELLINGS = (lambda column: frozenset({plain_name(column)}), _as_a_count, _in_other_words)
 
 
+def command_about(words: str) -> str | None:
+    """Return the command that words of a question are about; None where they are about none.
+
+    >>> command_about("best number of gpus"), command_about("where is the knee"), command_about("64 gpus")
+    ('optimize', 'explain', None)
+    """
+    topics = (of for of in section("commands") if re.search(rf"(?<!\S){any_of(f'commands.{of}')}(?!\S)", words.lower()))
+    return next(topics, None)
+
+
 def noun_of(column: str) -> str:
     """Return what a column counts, in the plural, as it stands in a sentence; `p` counts workers.
 

@@ -615,6 +615,17 @@ def test_what_another_command_answers_is_told(shell: Shell, words: str, hint: st
     done(shell, *(hint.split()[1:] if hint.startswith("genperf") else ("ask", "runs.csv", *hint.split())))
 
 
+def test_gigabytes_ask_for_the_memory_and_are_no_global_batch(shell: Shell) -> None:
+    rows = "".join(f"{n},8,{n * 240},{30 + n / 32}\n" for n in (8, 16, 32))
+    Path("runs.csv").write_text(f"gpus,micro_batch,images_per_s,mem_gb\n{rows}")
+    for words in ("does it fit in 40 GB on 64 gpus", "64 gpus 40GB"):
+        answer = reply(shell, "ask", "runs.csv", words)["answers"][0]
+        assert (answer["quantity"], answer["at"]["gpus"]) == ("mem_gb", 64)
+        assert answer["lower"] < 32 < answer["upper"]
+    # What nothing in the runs says, another command may.
+    assert "(genperf explain may say it)" in done(shell, "ask", "runs.csv", "64 gpus, where does it stop paying")
+
+
 def test_which_level_is_best_is_asked_of_another_command(shell: Shell) -> None:
     rows = "".join(f"{level},{n},{n * rate}\n" for level, rate in (("ddp", 240), ("fsdp", 200)) for n in (8, 16, 32))
     Path("runs.csv").write_text(f"strategy,gpus,images_per_s\n{rows}")
