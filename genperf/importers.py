@@ -86,8 +86,8 @@ def import_files(
 def format_of_files(files: Sequence[str]) -> str | None:
     """Return the name of the one of `FORMATS` that all files have, by their content; None where they have none."""
     formats = (format_of(_start_of(path)) for file in files for path in files_of(file) if path != "-")
-    first = next(formats, None)
-    return first if first and all(format == first for format in formats) else None
+    common = next(formats, None)
+    return common if common and all(format == common for format in formats) else None
 
 
 def _start_of(path: str) -> str:

@@ -203,7 +203,7 @@ def row_in(texts: Sequence[str]) -> dict[str, Any]:
     # A sentence may be too long for the name of a file.
     if not os.path.exists(texts[0]):
         return row_of_words(texts)
-    # Only here: the formats of other tools are read by nobody else.
+    # Only where a file is named: sentences need no reader of files.
     from genperf.table.importers.nccl_tests import plateau_in
 
     return plateau_in(texts[0]) if len(texts) == 1 else {}

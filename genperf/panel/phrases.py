@@ -192,9 +192,9 @@ class _Words(Struct, dict=True):
         if is_size:
             number = amount(value.upper()) or 0.0
             ends = {n: e.ends for n, e in self.legend.columns.items() if e.ends and e.ends[0] >= _LEAST_SIZE}
-            among = [n for n, (least, largest) in ends.items() if least <= number <= largest]
-            only = among[0] if len(among) == 1 else None
-            return end if name else place + 1, self.sizes or name or only or value, value.upper()
+            fitting = [n for n, (least, largest) in ends.items() if least <= number <= largest]
+            only_fitting = fitting[0] if len(fitting) == 1 else None
+            return end if name else place + 1, self.sizes or name or only_fitting or value, value.upper()
         if _BETWEEN.fullmatch(noun) or noun == "|" or _NUMBER.fullmatch(noun):
             # `64, 128 or 256 gpus`
             last = len(self.words)

@@ -563,8 +563,8 @@ def _pace(moments: Array) -> list[float]:
     numbers, seconds = moments.T
     # Behind midnight a clock begins again.
     seconds = seconds + DAY * np.cumsum(np.diff(seconds, prepend=seconds[0]) < -DAY / 2)
-    first = np.diff(numbers, prepend=numbers[0] - 1.0) != 0.0  # several lines may tell of a step
-    numbers, seconds = numbers[first], seconds[first]
+    begins_step = np.diff(numbers, prepend=numbers[0] - 1.0) != 0.0  # several lines may tell of a step
+    numbers, seconds = numbers[begins_step], seconds[begins_step]
     tick = 1.0 if np.all(seconds % 1.0 == 0.0) else 0.0
     mean = float(seconds[-1] - seconds[0]) / max(len(seconds) - 1, 1)
     stride = max(1, int(np.ceil(LONG * tick / mean))) if mean else 1

@@ -702,24 +702,24 @@ def _without_idle(source: Source, named: Collection[str]) -> Source:
 
 def _with_parted_cells(source: Source) -> Source:
     """Part columns of two values in two, `time / accuracy` above `301h / 17 %`, the second beside the same count."""
-    parted, whole = dict[str, AnyArray](), list[str]()
+    halved, of_two_values = dict[str, AnyArray](), list[str]()
     for name, cells in source.columns.items():
-        first, _, second = map(str.strip, name.partition(" / "))
+        left, _, right = map(str.strip, name.partition(" / "))
         texts = [label(cell).strip() for cell in cells.tolist()]
         pairs = [_TWO_VALUES.fullmatch(text) for text in texts if text]
-        if not (first and second and pairs and all(pairs)):
+        if not (left and right and pairs and all(pairs)):
             continue
-        count = re.match(r"\d+(?:\s?[x×*]\s?\d+)?\s?[^\W\d_]+(?=\s)", first)
-        second = f"{count[0]} {second}" if count else second
+        count = re.match(r"\d+(?:\s?[x×*]\s?\d+)?\s?[^\W\d_]+(?=\s)", left)
+        right = f"{count[0]} {right}" if count else right
         halves = [text.partition("/")[::2] if text else ("", "") for text in texts]
-        for of, part in ((first, 0), (second, 1)):
-            parted[of] = np.array([half[part].strip() for half in halves], dtype=object)
-        whole.append(name)
-    if not whole or 2 * len(whole) > len(parted) or not {*source.columns}.isdisjoint(parted):
+        for of, part in ((left, 0), (right, 1)):
+            halved[of] = np.array([half[part].strip() for half in halves], dtype=object)
+        of_two_values.append(name)
+    if not of_two_values or 2 * len(of_two_values) > len(halved) or not {*source.columns}.isdisjoint(halved):
         return source
-    report = f"{counted(len(whole), 'column')} of two values parted: {listed([*parted])}"
-    others = source.without(whole)
-    return others.changed(report, cells={**others.cells, **parted})
+    report = f"{counted(len(of_two_values), 'column')} of two values parted: {listed([*halved])}"
+    others = source.without(of_two_values)
+    return others.changed(report, cells={**others.cells, **halved})
 
 
 def _with_merged_cells(source: Source) -> Source:
