@@ -270,13 +270,16 @@ def verify(
     new = _new_runs(sources, schema)
     # A benchmark that is new is no level of those that were measured: nothing shows how long it should take.
     groups = {*fitted.results, *fitted.failures}
-    comparable = np.array([tuple(names) in groups for names in new.frame[[*new.group]].to_numpy()])
+    # As the source has them: a report numbers the runs.
+    written = new.frame.sort_index()
+    comparable = np.array([tuple(names) in groups for names in written[[*new.group]].to_numpy()])
     if not comparable.any():
         known_groups = listed([", ".join(names) for names in groups])
         hint = f"runs of {', '.join(new.group)} as in {known_groups}"
         hint += "; or earlier runs, as a table, in the place of a model"
         raise TableError("all runs are new: there is nothing to compare with", hint=hint, where=new.source)
-    rows, times = new.frame[comparable], new.measured[comparable]
+    rows = written[comparable]
+    times = rows[new.target.column].to_numpy(float)
     names = [*new.group, *(factor.name for factor in new.factors)]
     configurations, named = rows[names], [name for name in names if schema.derived.get(name) != "1"]
     predicted = fitted.predict_columns(configurations, NOMINAL)
@@ -301,7 +304,7 @@ def verify(
         before, after = (model.predict_columns(places)[ends[0]] for model in (fitted, refitted))
         changes = pd.DataFrame({"at": records(places[named]), "before": before, "after": after})
     not_compared = []
-    for why, frame in (("new, nothing to compare with", new.frame[~comparable]), ("the run failed", new.failures)):
+    for why, frame in (("new, nothing to compare with", written[~comparable]), ("the run failed", new.failures)):
         not_compared += [f"{join_values(at) or 'the run'}: {why}" for at in records(frame.reindex(columns=named))]
     not_compared += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
     taken = [note.text for note in new.notes if note.kind == "taken"]
@@ -363,8 +366,10 @@ def _history(earlier: Table | None, schema: Schema, new: pd.DataFrame) -> tuple[
         residuals, session = np.log(earlier.measured) - means[place], session_column(map(str, before.columns))
         sd = float(np.sqrt(np.sum(residuals**2) / max(len(place) - len(runs), 1)))
         # A configuration of one run shows nothing of how runs vary, and without a column all are of one session.
-        repeated = runs[place] > 1.0
-        names = np.zeros(len(place)) if session is None else before[session].astype(str)
+        # Sessions follow each other as the source has them.
+        names = np.zeros(len(place)) if session is None else before[session].astype(str).to_numpy()
+        repeated = np.argsort(before.index)
+        repeated = repeated[runs[place[repeated]] > 1.0]
         history = History(means, runs, sd, residuals[repeated], pd.factorize(names[repeated])[0])
     if not history.runs.size or history.freedom < FEWEST_FREEDOM:
         return History(), np.full(len(new), -1)
@@ -392,4 +397,4 @@ def _with_runs(table: Table, new: Table) -> Table:
         # A run without a weight counts as earlier ones do in the mean.
         frame[table.weight] = frame[table.weight].fillna(table.frame[table.weight].mean())
     further = {n: _with_runs(t, new.further[n]) if n in new.further else t for n, t in table.further.items()}
-    return replace(table._with(frame), further=further)
+    return replace(table._with(frame).in_order(), further=further)

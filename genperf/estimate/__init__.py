@@ -7,4 +7,4 @@ from genperf.estimate.fit import estimate
 from genperf.estimate.grow import NO_GROWTH, GrowthRules
 from genperf.estimate.options import FitOptions
 from genperf.estimate.phases import estimate_phases
-from genperf.estimate.prepare import fewer_factors, levels_by_content
+from genperf.estimate.prepare import fewer_factors

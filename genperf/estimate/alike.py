@@ -19,7 +19,6 @@ from genperf.arrays import Array, Index, Integers, Mask
 from genperf.errors import FitError
 from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import at_bounds, look_back, of_one, resampled, spread_of, undetermined
-from genperf.estimate.prepare import in_order
 from genperf.estimate.problem import basis_sizes
 from genperf.expression import Expression
 from genperf.formula import evaluate_with_gradient
@@ -133,7 +132,7 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
 
     The tables have their repeats; an error is for a table whose predictions are not finite within the bounds.
     """
-    medians = [in_order(table.medians()) for table in tables]
+    medians = [table.medians() for table in tables]
     batch = batch_of(expression, medians, options)
     best = batch.fit(batch.weights[:, None, :])[:, 0]
     with np.errstate(all="ignore"):

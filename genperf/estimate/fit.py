@@ -11,7 +11,6 @@ from genperf.estimate.candidates import STARTS_BESIDE, Candidate, affordable, be
 from genperf.estimate.grow import NO_GROWTH, GrowthRules, huber_weights
 from genperf.estimate.options import LAMBDA_PATH, FitOptions
 from genperf.estimate.outcome import Fitted, at_the_largest, estimated
-from genperf.estimate.prepare import in_order
 from genperf.estimate.problem import problem_of, spread_starts
 from genperf.expression import Expression
 from genperf.formula import render
@@ -41,8 +40,6 @@ def estimate(
         if isinstance(alone, FitError):
             raise alone
         return replace(alone, notes=tuple(notes))
-    table = in_order(table, names=growth is NO_GROWTH)
-    medians = table.medians()
     if len(usable) == 1 and options.lam != "cv" and not growth.offered:
         problem = problem_of(usable[0], medians, options)
         fitted = Fitted(usable[0], problem, solve(problem, options.solver, seed))

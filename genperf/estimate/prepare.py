@@ -1,11 +1,8 @@
-"""A table before a fit: rows and levels in an order that only content decides, and fewer factors where runs are few."""
+"""A table before a fit: fewer factors where runs are few."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
-from msgspec.structs import replace
 
 from genperf.errors import Note
 from genperf.expression import Expression
@@ -17,43 +14,6 @@ from genperf.table import Factor
 CONTENT_SEED = 0
 #: Share of the rows from which a variance is estimated at least, however many constants were fitted to them.
 LEAST_FREEDOM = 0.2
-
-
-def in_order(table: Table, names: bool = True) -> Table:
-    """Return a table with its rows sorted by the factors, then by the measured value.
-
-    Folds and replicates are drawn by position. In order, they are the same however the rows were written. The levels of
-    a factor are ordered by their `names`, or as the factor has them.
-    """
-    # The last key of `lexsort` is the first to sort by.
-    keys: list[npt.NDArray[np.generic]] = [table.weights, table.measured]
-    for factor in table.factors:
-        values = table.columns[factor.name]
-        if not factor.numeric and not names:
-            places = {level: place for place, level in enumerate(factor.levels)}
-            values = np.array([places[str(value)] for value in values])
-        keys.append(values.astype(str) if values.dtype == object else values)
-    order = np.lexsort(keys)
-    return table if np.array_equal(order, np.arange(len(order))) else table.take(order)
-
-
-def levels_by_content(table: Table) -> Table:
-    """Return a table with the levels of each categorical factor in an order that their names do not decide.
-
-    The most frequent level comes first, of equally frequent ones that with the least median. The first level is the one
-    of the shared constants, so that a name would decide what a penalty pulls towards.
-    """
-    medians = table.medians()
-    factors = []
-    for factor in table.factors:
-        if not factor.numeric:
-            column = medians.columns[factor.name].astype(str)
-            counts = Counter(column.tolist())
-            middle = {level: float(np.median(medians.measured[column == level])) for level in counts}
-            levels = sorted(counts, key=lambda text: (-counts[text], middle[text], text))
-            factor = replace(factor, levels=tuple(levels))
-        factors.append(factor)
-    return replace(table, factors=tuple(factors))
 
 
 def fewer_factors(

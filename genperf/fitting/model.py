@@ -16,7 +16,7 @@ from genperf.models import MODELS, family_named, held_at
 from genperf.models.generic import MAX_GROWN, STRUCTURES, Structure, generic, interactions, products_of, structures
 from genperf.models.user import user_expression
 from genperf.panel import Table
-from genperf.panel.table import design_notes, following_counts, one_at_a_time, varying_apart
+from genperf.panel.table import by_content, design_notes, following_counts, one_at_a_time, varying_apart
 from genperf.prediction import Ensemble, Member, central_times, schema_of
 from genperf.result import FitResult
 from genperf.table import Factor
@@ -160,7 +160,8 @@ class ExpressionModel(Model):
         written_for: dict[tuple[Factor, ...], Written] = {}
         alike: dict[tuple[Expression, int], list[int]] = {}
         notes: dict[int, list[Note]] = {}
-        for i, table in enumerate(tables):
+        in_order = [by_content(table) for table in tables]
+        for i, table in enumerate(in_order):
             try:
                 if not self.from_factors or table.factors not in written_for:
                     refuse_one_value(table)
@@ -174,7 +175,7 @@ class ExpressionModel(Model):
             except GenperfError as error:
                 fitted[i] = error
         for (expression, _), places in alike.items():
-            batch = estimate.estimate_alike(expression, [tables[i] for i in places], self.options)
+            batch = estimate.estimate_alike(expression, [in_order[i] for i in places], self.options)
             fitted.update(zip(places, batch, strict=True))
         return [attempted(self._result, table, fitted[i], seed, notes.get(i, [])) for i, table in enumerate(tables)]
 
@@ -272,7 +273,6 @@ class GenericModel(ExpressionModel):
 
     def expressions(self, table: Table) -> Written:
         """Return the structures that are worth trying, without factors whose effects no configuration determines."""
-        table = estimate.levels_by_content(table)
         following = following_counts(table.medians())
         expressions, notes = estimate.fewer_factors(table, lambda factors: self._structures(factors, following))
         return expressions, [*design_notes(table), *notes]
@@ -280,7 +280,6 @@ class GenericModel(ExpressionModel):
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
         """Fit one table; where the structure is free, products may grow interactions."""
         growth = estimate.NO_GROWTH
-        table = estimate.levels_by_content(table)
         several = sum(f.distinct > 1 for f in table.numeric) > 1
         if self.options.structure == "auto" and several and not self.options.fix and one_at_a_time(table.medians()):
             return self._sum_and_product(expressions, table, seed)

@@ -216,6 +216,7 @@ def assemble(
     series = {name: pd.Series(column, dtype=column.dtype) for name, column in cells.items()}
     frame = pd.DataFrame({**checked, **derived, **series})[usable].reset_index(drop=True)
     failures = pd.DataFrame({name: checked[name][lost] for name in settings})
+    failures = failures.sort_values(sorted(settings), ignore_index=True)
     factors = measure_factors(frame, roles.factors, roles.group)
 
     # What is done in a step beside a count of workers or nodes shows the kind of scaling; one of servers does not.
@@ -255,7 +256,7 @@ def assemble(
         scaled_by_group=roles.scaling == BY_GROUP,
         legend=legend,
     )
-    return with_repeat_notes(with_job(table, mapping or {}))
+    return with_repeat_notes(with_job(table.in_order(), mapping or {}))
 
 
 def _groups_lost(measured: Sequence[tuple[str, ...]], failed: Sequence[tuple[str, ...]]) -> list[Note]:

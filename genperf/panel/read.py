@@ -63,7 +63,7 @@ def legend_of(
 
 def _of_cells(texts: list[str]) -> NamedColumn:
     """Return what a question can say of a column of cells."""
-    levels, numeric = [text for text in dict.fromkeys(texts) if text], mostly_numbers(texts)
+    levels, numeric = sorted({*texts} - {""}), mostly_numbers(texts)
     if not numeric:
         return NamedColumn(False, tuple(levels), len(levels))
     values, reasons = numbers(levels)

@@ -6,9 +6,10 @@ import hashlib
 import itertools
 import json
 import shlex
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import numpy as np
@@ -25,7 +26,7 @@ from genperf.panel.machine import rises_with
 from genperf.panel.options import phase_columns, phase_seconds
 from genperf.panel.panel import LEAST_GROWTH, Median, Panel, Target, growth_along, panel_of
 from genperf.scaling import Scaling
-from genperf.table import Factor
+from genperf.table import Factor, Role
 from genperf.table.cells import measure, with_columns
 from genperf.table.clean import Rejection, label, labels, mostly_numbers, numbers, rows_of
 from genperf.vocabulary.headers import header_of
@@ -255,6 +256,26 @@ class Table(Struct, frozen=True, eq=False, dict=True):
             return factors[name]
         raise TableError(f"no factor '{name}'", hint=suggest(name, factors), where=self.source)
 
+    def in_order(self) -> Table:
+        """Return the table with its rows sorted by groups, factors, what was measured, and then all other cells.
+
+        Folds and replicates are drawn by place, and sums are rounded by it: in this order the same cells give the same
+        bytes, however the rows were written. The index of `frame` keeps the place of each row in the source.
+        """
+        # The last key of `lexsort` is the first to sort by; of a categorical factor it is the place of the level.
+        keys = [self.weights, self.measured]
+        for factor in by_content(self).factors:
+            places = {level: place for place, level in enumerate(factor.levels)}
+            cells = self.columns[factor.name]
+            keys.append(cells if factor.numeric else np.array([places[str(cell)] for cell in cells]))
+        keys += [_sortable(self.frame[name]) for name in reversed(self.group)]
+        order = np.lexsort(keys)
+        if any(np.all([key[order][1:] == key[order][:-1] for key in keys], axis=0)):
+            # What a row has in no role, such as a phase, is read of the first of several equal ones.
+            rest = sorted({*self.frame.columns} - {*self.columns, *self.group, self.target.column, self.weight})
+            order = np.lexsort([*(_sortable(self.frame[name]) for name in rest), *keys])
+        return replace(self, frame=self.frame.iloc[order])
+
     def take(self, rows: npt.ArrayLike) -> Table:
         """Return rows, by a mask or their positions, as a table; factors are measured from these rows alone."""
         chosen = np.asarray(rows)
@@ -336,7 +357,7 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def sha256(self) -> str:
         """A hash of what a fit reads: roles, names and values of the columns in a role and of phases, row by row."""
-        roles = [[f.name, f.role] for f in self.factors]
+        roles = sorted([f.name, f.role] for f in self.factors)
         roles += [[self.target.column, "time" if self.target.is_time else f"quantity in {self.target.unit}"]]
         roles += [[name, "group"] for name in self.group]
         roles += [[name, role] for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name]
@@ -353,7 +374,7 @@ class Table(Struct, frozen=True, eq=False, dict=True):
             else:
                 digest.update(json.dumps(column.tolist()).encode())
         if len(self.failures):
-            digest.update(json.dumps(self.failures.to_dict("list")).encode())
+            digest.update(json.dumps(self.failures.to_dict("list"), sort_keys=True).encode())
         if self.further:
             digest.update(json.dumps({name: table.sha256 for name, table in self.further.items()}).encode())
         return digest.hexdigest()
@@ -454,6 +475,31 @@ def measure_factors(frame: pd.DataFrame, factors: Sequence[Factor], group: Seque
     """Describe the factors of a frame over its distinct configurations; group columns separate these as well."""
     _, first_row = np.unique(number_rows(frame, [*(f.name for f in factors), *group]), return_index=True)
     return tuple(measure(f.name, f.role, frame[f.name].to_numpy()[first_row]) for f in factors)
+
+
+def by_content(table: Table) -> Table:
+    """Return a table with its factors of each role, and the levels of each, in an order that no name or place decides.
+
+    Of two factors the one of fewer values is first, then that of the smaller medians. The most frequent level comes
+    first, of equally frequent ones that with the least median: the shared constants are those of the first level.
+    """
+    roles = Counter(f.role for f in table.factors)
+    if not table.categorical and max(roles.values(), default=0) < 2:
+        return table
+    medians, keys = table.medians(), dict[Factor, tuple[Any, ...]]()
+    for factor in table.factors:
+        of_value = pd.Series(medians.measured).groupby(medians.columns[factor.name])
+        middle, counts = of_value.median().to_dict(), of_value.size().to_dict()
+        levels = sorted(counts, key=lambda level: (-counts[level], middle[level], level))
+        place = get_args(Role).index(factor.role), len(levels), sorted(middle.values()), factor.name
+        keys[factor if factor.numeric else replace(factor, levels=tuple(map(str, levels)))] = place
+    return replace(table, factors=tuple(sorted(keys, key=keys.__getitem__)))
+
+
+def _sortable(cells: pd.Series[Any]) -> AnyArray:
+    """Return the cells of a column as numbers where all are, else as texts."""
+    values, reasons = numbers(cells.tolist())
+    return values if not reasons else cells.astype(str).to_numpy(dtype=str)
 
 
 def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:

@@ -363,7 +363,8 @@ def central_and_band(
 def distinct_rows(query: Query) -> tuple[Index, Index]:
     """Return the first row of each configuration, and for every row which of these it repeats."""
     code = np.zeros(query.rows, dtype=np.int64)
-    for values in query.columns.values():
+    # By name: sums over rows in another order differ in their last digit.
+    for _, values in sorted(query.columns.items()):
         _, places = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)
         # The codes are made small again, so that no product overflows.
         _, code = np.unique(code * (int(places.max(initial=0)) + 1) + places, return_inverse=True)

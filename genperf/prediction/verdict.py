@@ -422,13 +422,14 @@ def distance_beyond(schema: Schema, columns: Columns) -> Array:
     for name, workers in growing.items():
         far[workers] = np.maximum(far[workers], far[name])
     alone = [values for name, values in far.items() if name not in growing]
-    return np.asarray(np.linalg.norm(alone, axis=0)) if alone else np.zeros(len(next(iter(columns.values()))))
+    # Sorted, so that the sum is the same to the last digit in any order of the factors.
+    return np.linalg.norm(np.sort(alone, axis=0), axis=0) if alone else np.zeros(len(next(iter(columns.values()))))
 
 
 def doublings_in_all(far: Mapping[str, Array], together: Collection[str], rows: int) -> Array:
     """Return the sum of distances, shape (rows,), of which those that go together count once: the farthest of them."""
-    alone = sum((values for name, values in far.items() if name not in together), np.zeros(rows))
-    return np.asarray(np.maximum.reduce([alone, *(far[name] for name in far if name in together)]))
+    alone = np.sort([np.zeros(rows), *(values for name, values in far.items() if name not in together)], axis=0)
+    return np.asarray(np.maximum.reduce([alone.sum(axis=0), *(far[name] for name in far if name in together)]))
 
 
 def positions(factor: Factor, values: AnyArray) -> Array:

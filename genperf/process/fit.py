@@ -12,11 +12,11 @@ from genperf.discrepancy.stack import NORMAL
 from genperf.engine import doing
 from genperf.errors import FitError, Note
 from genperf.estimate import FitOptions
-from genperf.estimate.prepare import CONTENT_SEED, in_order, levels_by_content
+from genperf.estimate.prepare import CONTENT_SEED
 from genperf.formula import parse
 from genperf.gaussian import student_widening
 from genperf.panel import Table
-from genperf.panel.table import design_notes, one_at_a_time
+from genperf.panel.table import by_content, design_notes, one_at_a_time
 from genperf.prediction import Ensemble, Member, Spread, Status
 from genperf.process.growth import growth_of
 from genperf.process.means import TERM_DRAWS, Coefficients, between_sets, means_of, terms_of
@@ -41,7 +41,7 @@ INSIDE_QUANTILE = 0.92
 
 def fit_factors(table: Table, options: FitOptions) -> Ensemble:
     """Fit the stacked processes to a table of many factors."""
-    table = in_order(levels_by_content(table), names=False)
+    table = by_content(table)
     medians, notes = _kept(table.medians())
     noise = float(np.nan_to_num(table.noise(), posinf=0.0))
     doing("fitting the process")

@@ -304,7 +304,7 @@ def measure(name: str, role: Role, values: Sequence[Any] | AnyArray) -> Factor:
         counts = Counter(str(v) for v in values)
         levels = tuple(sorted(counts, key=lambda level: (-counts[level], level)))
         return Factor(name, role, distinct=len(levels), levels=levels)
-    numbers = np.asarray(values, dtype=float)
+    numbers = np.sort(np.asarray(values, dtype=float))
     integer, positive = bool(np.all(numbers == np.floor(numbers))), bool(np.all(numbers > 0))
     lower, upper, distinct = float(numbers.min()), float(numbers.max()), len(np.unique(numbers))
     if positive:

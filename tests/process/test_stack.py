@@ -127,8 +127,9 @@ def test_the_pools_covariance_has_its_variances_and_holds_where_members_disagree
 def test_errors_that_levels_share_are_common_and_others_are_not() -> None:
     frame = pd.DataFrame({"n": np.repeat([1.0, 2.0, 4.0, 8.0], 20), "net": np.tile(list("abcdefghijklmnopqrst"), 4)})
     table = gp.read_table(frame.assign(s=1.0), time="s", extrinsic="n", categorical="net")
-    rows, zero = np.arange(20, 80), np.zeros((60, 1))
-    for errors, low, high in ((RNG.normal(0.0, 1.0, 60), 0.0, 0.3), (np.repeat([1.0, -0.5, 2.0], 20), 0.9, 1.0)):
+    rows, zero = np.flatnonzero(table.columns["n"] > 1.0), np.zeros((60, 1))
+    of_count = np.select([table.columns["n"][rows] == n for n in (2.0, 4.0, 8.0)], (1.0, -0.5, 2.0))
+    for errors, low, high in ((RNG.normal(0.0, 1.0, 60), 0.0, 0.3), (of_count, 0.9, 1.0)):
         back = HeldOut(rows, errors, zero, zero + 1.0, np.zeros(60, int), np.zeros(zero.shape[1], int))
         assert low <= common_error(back, np.ones(1), table) <= high
 

@@ -22,7 +22,8 @@ def power_law(noise: float = 0.0, **roles: str) -> tuple[pd.DataFrame, Table]:
     levels = {"framework": ("a", "b"), "b": (8, 16, 32, 64), "n": (1, 2, 4, 8, 16)}
     law = lambda f: 0.01 * f.b**0.5 * f.n**-0.25 * np.where(f.framework == "b", 2.0, 1.0)  # noqa: E731
     frame = runs_of(law, levels, column="t", noise=noise, seed=1)
-    return frame, read_table(frame, time="t", intrinsic="b", extrinsic="n", categorical="framework", **roles)
+    table = read_table(frame, time="t", intrinsic="b", extrinsic="n", categorical="framework", **roles)
+    return frame.loc[table.frame.index].reset_index(drop=True), table
 
 
 @pytest.mark.parametrize("name", FITTED)
