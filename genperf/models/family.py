@@ -110,9 +110,9 @@ class Family(Struct, frozen=True):
 
 def _nodes_as_workers(panel: Panel) -> Panel:
     """Return the panel; where only nodes are counted, they are the workers."""
-    if panel.workers is not None or panel.nodes is None:
+    if panel.nodes is None:
         return panel
-    return replace(panel, mapping={**panel.mapping, "workers": panel.nodes.name})
+    return panel if panel.has("workers") else replace(panel, mapping={**panel.mapping, "workers": panel.nodes.name})
 
 
 def held_at(expressions: Sequence[Expression], values: Mapping[str, float]) -> list[Expression]:

@@ -502,3 +502,9 @@ def test_nodes_are_the_workers_where_nothing_else_is_counted() -> None:
     runs = pd.DataFrame({"nodes": [1, 2, 4, 8], "time_s": [100.0, 52.0, 28.0, 16.0]})
     law = gp.fit(runs, time="time_s", extrinsic="nodes", model="amdahl")
     assert law.predict({"nodes": [16]}).time[0] == pytest.approx(10.0, rel=0.01)
+
+
+def test_nodes_are_not_the_workers_where_the_ways_of_a_split_count_these() -> None:
+    layouts = gp.datasets.load("dlperf_gpt")
+    names = {term.name for term in MODELS["transformer"].expressions(layouts.panel)[-1].terms}
+    assert {"data between nodes", "tensor between nodes"} <= names
