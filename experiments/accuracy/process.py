@@ -15,13 +15,16 @@ from functools import partial
 from pathlib import Path
 from statistics import geometric_mean
 
+import numpy as np
 import pandas as pd
+from msgspec.structs import replace
 
 import genperf as gp
 from experiments.accuracy import three_frameworks, transformers
 from experiments.accuracy.generic_model import LARGEST, OTHERS, TABLES, load
 from experiments.accuracy.scores import error, inside, width
 from experiments.shared import ROOT, markdown, page
+from genperf.validation.splits import split
 
 BEFORE = Path(__file__).with_name("process_before.csv")
 #: Tables of series, read as one table whose series are levels of a factor, and the count beyond which it is predicted.
@@ -73,11 +76,20 @@ def of_series(name: str) -> gp.Table:
     return gp.read_table(frame, time="t", **roles)
 
 
+def with_folds(table: gp.Table, scheme: str) -> gp.Table:
+    """Return a table with a column `fold`: the folds of before, for which rows stood in the order of their file."""
+    of_file = replace(table, frame=table.frame.sort_index())
+    fold = np.argmax([fold.test for fold in split(of_file, scheme)], axis=0)
+    return replace(table, frame=table.frame.assign(fold=pd.Series(fold, of_file.frame.index)))
+
+
 def measured(row: Row, workers: int) -> dict[str, str | float]:
     """Return how `auto` errs on a row."""
-    table = row.table()
+    table, scheme = row.table(), row.scheme
+    if scheme.startswith("kfold"):
+        table, scheme = with_folds(table, scheme), "leave-group-out:fold"
     start = time.perf_counter()
-    score = gp.validate(table, "auto", row.scheme, seed=0, workers=workers).models[0]
+    score = gp.validate(table, "auto", scheme, seed=0, workers=workers).models[0]
     used = time.perf_counter() - start
     points = score.predictions.dropna(subset=["predicted"])
     if points.empty:

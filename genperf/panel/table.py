@@ -488,11 +488,13 @@ def by_content(table: Table) -> Table:
         return table
     medians, keys = table.medians(), dict[Factor, tuple[Any, ...]]()
     for factor in table.factors:
-        of_value = pd.Series(medians.measured).groupby(medians.columns[factor.name])
-        middle, counts = of_value.median().to_dict(), of_value.size().to_dict()
-        levels = sorted(counts, key=lambda level: (-counts[level], middle[level], level))
-        place = get_args(Role).index(factor.role), len(levels), sorted(middle.values()), factor.name
-        keys[factor if factor.numeric else replace(factor, levels=tuple(map(str, levels)))] = place
+        cells = medians.columns[factor.name]
+        values, places = np.unique(cells if factor.numeric else cells.astype(str), return_inverse=True)
+        counts = np.bincount(places)
+        middles = np.array([np.median(medians.measured[places == place]) for place in range(len(values))])
+        if not factor.numeric:
+            factor = replace(factor, levels=tuple(values[np.lexsort([values, middles, -counts])].tolist()))
+        keys[factor] = get_args(Role).index(factor.role), len(values), np.sort(middles).tolist(), factor.name
     return replace(table, factors=tuple(sorted(keys, key=keys.__getitem__)))
 
 

@@ -21,7 +21,7 @@ from genperf.prediction import Ensemble, Member, Spread, Status
 from genperf.process.growth import growth_of
 from genperf.process.means import TERM_DRAWS, Coefficients, between_sets, means_of, terms_of
 from genperf.process.sizes import LEVEL_SIZE, LOCAL_PART, axes_of, fit_sizes
-from genperf.process.stacking import Members, StackCandidate, folds_of, looked_back, predict_held_out, stacked
+from genperf.process.stacking import DEALS, Members, StackCandidate, folds_of, looked_back, predict_held_out, stacked
 
 #: Rows that are kept: the time grows with their cube.
 MOST_ANCHORS = 600
@@ -41,8 +41,7 @@ INSIDE_QUANTILE = 0.92
 
 def fit_factors(table: Table, options: FitOptions) -> Ensemble:
     """Fit the stacked processes to a table of many factors."""
-    table = by_content(table)
-    medians, notes = _kept(table.medians())
+    medians, notes = _kept(by_content(table).medians())
     noise = float(np.nan_to_num(table.noise(), posinf=0.0))
     doing("fitting the process")
     fitted = _fitted(medians, noise)
@@ -107,7 +106,7 @@ def _fitted(table: Table, noise: float) -> Members:
     if single_changes:
         sums = np.isin(kinds, ADDED)
         prior[sums] = prior[~sums].sum()
-    weights = prior / prior.sum() if single_changes else stacked([folds], [1.0], prior)
+    weights = prior / prior.sum() if single_changes else stacked([folds], [1.0 / DEALS], prior)
     # The sizes that predict held-out rows were learned from them too, one of each axis at least: the variance of new
     # rows is 1 + 2p/N times theirs (Akaike 1970, final prediction error).
     widening = np.sqrt(1.0 + 2.0 * len(candidates[0].fit.kernel.axes) / len(rows))

@@ -253,8 +253,8 @@ def table(slow: float = 1.0) -> gp.Table:
 def test_interactions_stand_below_the_terms() -> None:
     lines = written_lines(gp.fit(table(1.5), "generic", structure="grown", draws=5))
     below = lines.index("every term but a constant one times")
-    assert any("net = vgg and precision = fp16" in line for line in lines[below + 1 :])
-    assert not any("net = vgg and precision = fp16" in line for line in lines[:below])
+    assert any("precision = fp16 and net = vgg" in line for line in lines[below + 1 :])
+    assert not any("precision = fp16 and net = vgg" in line for line in lines[:below])
 
 
 def test_the_written_numbers_give_the_prediction() -> None:

@@ -101,7 +101,7 @@ def test_a_combination_that_differs_grows_and_is_predicted() -> None:
     table = runs_of_grow(1.5)
     # A constant that is fixed stays.
     best = gp.fit(table, "generic", structure="grown", fix={"C": 0.002}, draws=2).best
-    assert "d_net:precision[vgg:fp16]" in [c.name for c in best.expression.constants if c.size < 1.0]
+    assert "d_precision:net[fp16:vgg]" in [c.name for c in best.expression.constants if c.size < 1.0]
     assert "C" not in best.expression.constant_names
     assert str(best.expression).startswith("0.002 + ")
     grown, separable = (
