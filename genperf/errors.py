@@ -4,7 +4,7 @@ Every error a user can cause is a `GenperfError`; the command line prints it and
 so no traceback reaches anyone for bad input.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -33,6 +33,18 @@ class GenperfError(Exception):
     def __str__(self) -> str:
         head = f"{self.where}: {self.message}" if self.where else self.message
         return f"{head}\n  try: {self.hint}" if self.hint else head
+
+
+def check_configuration(at: object, example: str) -> None:
+    """Refuse a configuration that is no mapping of values by name, and show what to write.
+
+    >>> check_configuration("gpus=64", "compare(model, {'gpus': 64})")
+    Traceback (most recent call last):
+    genperf.errors.GenperfError: a configuration is a mapping of values by name, not 'gpus=64'
+      try: compare(model, {'gpus': 64})
+    """
+    if not isinstance(at, Mapping | None):
+        raise GenperfError(f"a configuration is a mapping of values by name, not {at!r}", hint=example)
 
 
 def attempted(work: Callable[..., R], *arguments: Any) -> R | GenperfError:

@@ -16,7 +16,7 @@ from genperf.arrays import Array, Columns, Index, Mask
 from genperf.attribution.answers import Line, PrintedAnswer, described
 from genperf.attribution.draws import curves_of
 from genperf.attribution.terms import term_contributions
-from genperf.errors import GenperfError, attempted, did_you_mean
+from genperf.errors import GenperfError, attempted, check_configuration, did_you_mean
 from genperf.facts import ENDS, Paid, Training, ends_of
 from genperf.fitting import model_of
 from genperf.formula import call, values_of
@@ -204,6 +204,7 @@ def compare(
     0       jax  3.00
     1     mxnet  3.25
     """
+    check_configuration(at, "compare(model, {'gpus': 64}, over=[{'gpus': 32}])")
     at, over = {**(at or {}), **configuration}, [over] if isinstance(over, Mapping) else over
     factor, changes = (over, ()) if over is None or isinstance(over, str) else (None, tuple(over))
     # A table is read with what a question names as settings: the factor as well, though it has no value.

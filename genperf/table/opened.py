@@ -312,26 +312,15 @@ MANY_FILES = 1000
 def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None) -> Source:
     """Read the cells of a file, of standard input ("-") or of a DataFrame, before anything is understood of them.
 
-    Tables of other libraries that have `to_pandas` (polars, pyarrow, cuDF) are read as DataFrames are.
+    Tables of other libraries that have `to_pandas` (polars, pyarrow, cuDF), columns by name, a list of rows that are
+    mappings, and a series are read as DataFrames are; an open file is read from where it stands.
 
     Delimited text in UTF-8 (UTF-16 with its mark, cp1252), a drawn table, lines of `name=value`, or JSON, also
     compressed (gzip, bz2, xz, zstd), or Parquet: recognised by content, not by name. Lines that start with `#` are
     comments.
     """
     if not isinstance(source, str | Path):
-        import pandas as pd
-
-        try:
-            frame = source if isinstance(source, pd.DataFrame) else getattr(source, "to_pandas", lambda: None)()
-        except ImportError as error:
-            library = type(source).__module__.partition(".")[0]
-            raise TableError(
-                f"a table of {library} becomes a DataFrame by pyarrow, which is not installed",
-                hint='pip install "genperf[parquet]", or .write_csv("runs.csv") and its path',
-            ) from error
-        if isinstance(frame, pd.DataFrame):
-            return _from_frame(frame, "DataFrame")
-        raise TableError(f"a table is read from a path or a DataFrame, not from {type(source).__name__}")
+        return _from_object(source, delimiter)
     if content.names_several(source):
         return open_files([source], delimiter)
     path = Path(os.path.expanduser(source))
@@ -568,6 +557,37 @@ def _from_parquet(data: bytes, name: str) -> Source:
     return _from_frame(frame, name)
 
 
+def _from_object(source: Any, delimiter: str | None) -> Source:
+    """Read what Python hands over: a DataFrame or what becomes one, or an open file."""
+    import pandas as pd
+
+    kind = type(source).__name__
+    if hasattr(source, "read"):
+        data = source.read()
+        return _from_text(data if isinstance(data, str) else content.decoded(data, kind), kind, delimiter)
+    frame: Any = source
+    are_rows = isinstance(source, list) and bool(source) and all(isinstance(row, Mapping) for row in source)
+    try:
+        if are_rows or isinstance(source, Mapping):
+            frame = pd.DataFrame(source)
+        elif isinstance(source, pd.Series):
+            frame = source.to_frame()
+        elif hasattr(source, "to_pandas"):
+            frame = source.to_pandas()
+    except ValueError as error:
+        raise TableError(f"columns by name make no table: {error}", hint="as many values in each column") from error
+    except ImportError as error:
+        library = type(source).__module__.partition(".")[0]
+        raise TableError(
+            f"a table of {library} becomes a DataFrame by pyarrow, which is not installed",
+            hint='pip install "genperf[parquet]", or .write_csv("runs.csv") and its path',
+        ) from error
+    if isinstance(frame, pd.DataFrame):
+        return _from_frame(frame, "DataFrame")
+    hint = "columns by name, {'gpus': [1, 2], 'seconds': [9.0, 5.1]}, a list of such rows and an open file are tables"
+    raise TableError(f"a table is read from a path or a DataFrame, not from {kind}", hint=hint)
+
+
 def _from_frame(frame: pd.DataFrame, name: str) -> Source:
     """Return the cells of a DataFrame, whose named index is a column as well."""
     import pandas as pd
@@ -586,7 +606,11 @@ def _from_frame(frame: pd.DataFrame, name: str) -> Source:
     top = [(0, columns), *((0, [*map(str, row)]) for row in frame.head(2).itertuples(index=False))]
     below_header = with_units(top)
     frame = frame.iloc[len(top) - len(below_header) :].set_axis(pd.Index(below_header[0][1]), axis=1)
-    durations = {str(n): cells.dt.total_seconds() for n, cells in frame.select_dtypes("timedelta").items()}
+    # With their unit, which tells a time from a count.
+    durations = {
+        str(n): [f"{seconds!r} s" if seconds == seconds else "" for seconds in cells.dt.total_seconds().tolist()]
+        for n, cells in frame.select_dtypes("timedelta").items()
+    }
     return source_of_frame(name, frame.assign(**durations))
 
 

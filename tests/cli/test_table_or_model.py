@@ -1,10 +1,12 @@
 """A table stands wherever a model may: its columns are recognised, and the roles are printed as options."""
 
+import io
 import json
 import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -73,12 +75,38 @@ def test_a_model_where_only_a_table_is_of_use_is_named(shell: Shell, command: st
         (lambda: gp.fit(RUNS, extrinsic="gpu"), "did you mean 'gpus'?"),
         (lambda: gp.ask(RUNS, nets="a"), "the table has no setting 'nets'"),
         (lambda: gp.compare(RUNS, gpus=8), "compare"),
+        (lambda: gp.compare(RUNS, "32 vs 64 gpus"), "a mapping of values by name, not '32 vs 64 gpus'"),
+        (lambda: gp.optimize(gp.fit(RUNS, "amdahl"), "gpus"), "optimize(model, {'gpus': [8, 16, 32]})"),
+        (lambda: gp.explain(gp.fit(RUNS, "amdahl"), {"gpus": 8}, versus="gpus=4"), "versus={'gpus': 8}"),
+        (lambda: gp.why(RUNS, "gpus=8"), "why(table, {'gpus': 16})"),
+        (lambda: gp.ask({"gpus": [1, 2], "img_s": [1.0]}, gpus=4), "the same length"),
     ],
 )
 def test_python_names_what_is_wrong(call: Callable[[], object], words: str) -> None:
     with pytest.raises(gp.GenperfError) as error:
         call()
     assert words in f"{error.value}"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda frame: frame.to_dict("list"),
+        lambda frame: frame.to_dict("records"),
+        lambda frame: frame.set_index("gpus")["images_per_s"],
+        lambda frame: io.StringIO(frame.to_csv(index=False)),
+        lambda frame: io.BytesIO(frame.to_csv(index=False).encode()),
+    ],
+    ids=["columns", "rows", "series", "text", "bytes"],
+)
+def test_what_python_holds_is_a_table(written: Callable[[pd.DataFrame], Any]) -> None:
+    frame = RUNS[["gpus", "images_per_s"]]
+    assert gp.ask(written(frame), gpus=64).value == gp.ask(frame, gpus=64).value
+
+
+def test_a_duration_is_a_time_whatever_its_column_is_called() -> None:
+    durations = pd.to_timedelta([100, 52, 27, 14], unit="s")
+    assert "an epoch of 14" in str(gp.ask(pd.DataFrame({"gpus": [1, 2, 4, 8], "epoch": durations}), gpus=8))
 
 
 def test_an_option_sets_several_factors_and_a_count_alone_is_the_workers(shell: Shell) -> None:
