@@ -55,7 +55,8 @@ _UNITS = _MEMORY_UNITS | {word.lower(): words[0] for words in _WORDS_OF_UNITS fo
 #: What is counted, as it is spelled and as it is called.
 _COUNTED = {word: called for called, spelled in section("counted").items() for word in spelled}
 _CALLED = _COUNTED | dict.fromkeys(words_of("headers.iterations"), "iterations")
-_NEVER_A_TIME = frozenset({*_COUNTED, *_COUNTED.values()} - {*words_of("headers.counted_or_timed")})
+_PLURALS = {f"{word}s" for word in _COUNTED if len(word) > 2}
+_NEVER_A_TIME = _PLURALS | ({*_COUNTED, *_COUNTED.values()} - {*words_of("headers.counted_or_timed")})
 #: `per GPU img/s`, which is `img/s per GPU`.
 _PER_DEVICE_FIRST = late(rf"^({any_of('headers.per')}[\s_\-](?:{'|'.join(sorted(DEVICE_WORDS))}))[\s_\-:,]+(.+)")
 #: `ktok`, `kimg`, `mcells`: so many of what is counted.
@@ -70,8 +71,10 @@ STATISTICS = words_of("headers.statistic")
 STATISTIC = late(rf"{'|'.join(STATISTICS)}|p\d\d?")
 #: `time for 100 steps`, none of them the mean, and `s per 100 steps`.
 _OF_STEPS = late(rf"([1-9]\d*|(?=k ))(k?) ?({'|'.join(sorted(STEP_WORDS))})\b")
-#: `it_s`, `steps_s`: so many a second.
-_STEPS_A_SECOND = late(rf"((?:train_|env_|mean_|avg_)?{any_of('headers.counted_steps')})_s", re.IGNORECASE)
+#: `it_s`, `steps_sec`: so many a second.
+_STEPS_A_SECOND = late(
+    rf"((?:train_|env_|mean_|avg_)?{any_of('headers.counted_steps')})_(?:s|sec|second)", re.IGNORECASE
+)
 _PER = late(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
 #: `tok_s_gpu`: the rate of one device.
 _OF_ONE_DEVICE = late(rf"(?<![^\W_])((?:{_LONG})s?_(?:s|sec|second))_({'|'.join(sorted(DEVICE_WORDS))})$")
