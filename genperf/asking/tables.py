@@ -535,8 +535,9 @@ class _Series(Struct, frozen=True, eq=False):
 
 
 def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
-    """Return the series that a question means: of several that of most counts, then of the largest, then by name.
+    """Return the series that a question means: of several that with runs of its settings, or where these varied.
 
+    Then that of most counts, of the largest, and by name.
     With columns `framework` and `gpus` each framework is a series, its key ("jax",) the levels of its group columns.
     """
     names = reading.roles.group
@@ -558,7 +559,14 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
     # A series that only failed has no count.
     ended = np.isfinite(reading.columns[reading.quantities[0]].values)
     runs_of = {key: counts[of & ended] for key, of in rows_of.items()}
-    size_of = {key: (len(np.unique(of_key)), np.nanmax(of_key, initial=0.0)) for key, of_key in runs_of.items()}
+    settings = [(reading.columns[n], text) for n, text in at.items() if n in reading.columns and n != reading.scale]
+    numbers = [(column.values, column.rows_with(text)) for column, text in settings if column.numeric]
+    shown = {key: sum((of & has).any() or np.ptp(v[of]) > 0.0 for v, has in numbers) for key, of in rows_of.items()}
+    measured_at = {key: sum((of & has).any() for _, has in numbers) for key, of in rows_of.items()}
+    size_of = {
+        key: (shown[key], measured_at[key], len(np.unique(of_key)), np.nanmax(of_key, initial=0.0))
+        for key, of_key in runs_of.items()
+    }
     best = max(size_of, key=size_of.__getitem__)
     # The levels of each series by column, those of the best first.
     levels = {key: dict(zip(names, key, strict=True)) for key in (best, *(k for k in matching if k != best))}
@@ -793,7 +801,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _measured(self, name: str, at: Mapping[str, str]) -> str:
         """Return the sentence of what the runs of the series measured at a configuration; empty where none was made."""
         requested = {n: text for n, text in at.items() if n in self.reading.columns}
-        if self.reading.scale not in requested:
+        # A batch by another name than its column's is no run's.
+        is_other = any(meant_by(n) not in {*PLACES, None} for n in at if n not in requested)
+        if is_other or self.reading.scale not in requested:
             return ""
         try:
             rows = rows_with(self.reading, requested) & self.series.rows

@@ -636,6 +636,18 @@ def test_which_level_is_best_is_asked_of_another_command(shell: Shell) -> None:
     assert done(shell, *hint).startswith("ddp is faster")
 
 
+def test_what_was_measured_is_of_the_batch_of_the_question(shell: Shell) -> None:
+    rows = [f"weak,{n},{128 * n},{500 + n}" for n in (1, 2, 4, 8)] + [
+        f"strong,{n},1024,{4000 / n + n}" for n in (1, 2, 4, 8, 16)
+    ]
+    Path("runs.csv").write_text("\n".join(["scaling,nodes,global_batch_size,step_ms", *rows]))
+    said = done(shell, "ask", "runs.csv", "8 nodes with batch 2048")
+    assert "Measured" not in said
+    # Of several series that is meant whose batch varied.
+    assert reply(shell, "ask", "runs.csv", "16 nodes with global batch 2048")["at"]["nodes"] == 16
+    assert "scaling=weak" in done(shell, "ask", "runs.csv", "16 nodes with global batch 2048")
+
+
 def test_devices_each_are_those_of_a_node_beside_nodes_alone(shell: Shell) -> None:
     Path("runs.csv").write_text("gpus,nodes,batch,images_per_s\n8,1,8,1900\n16,2,8,3740\n32,4,8,7300\n")
     for words, count in (("64 gpus each with batch 8", 64), ("8 nodes with 8 gpus each", 64)):
