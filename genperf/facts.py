@@ -235,9 +235,15 @@ class Plan(Struct, frozen=True):
     #: Seconds, and money in the unit of the price: both are kept by the upper end of the interval.
     deadline: float | None = None
     budget: float | None = None
-    #: Whether it is in tokens, which the runs have to count, and whether it is the job that was timed.
+    #: Whether it is in tokens, which the runs have to count, in steps, and whether it is the job that was timed.
     of_tokens: bool = False
+    of_steps: bool = False
     of_job: bool = False
+
+    @property
+    def is_speed(self) -> bool:
+        """Whether it is the work of a second, and so a throughput."""
+        return self.deadline == 1.0 and not self.of_job
 
 
 class Choice(Struct, frozen=True):

@@ -522,7 +522,7 @@ def _following_rows(facts: Facts) -> Iterator[Row]:
             yield _interval_row(quantity.label, ends, unit)
     if (cost := _cost(growth, value)) is not None and growth.costs is not None:
         yield _interval_row(_COST, *cost, growth.costs[0] if growth.grows else None)
-    if facts.plan is not None:
+    if facts.plan is not None and not facts.plan.plan.is_speed:
         paid, chosen = facts.plan.price, facts.plan.chosen
         middle, lower, upper, unit = texts_in_unit(*chosen.total.ends)
         yield Row(_JOB[0], with_unit(middle, unit), f"{lower} – {upper}", f"at {chosen.count:g}")

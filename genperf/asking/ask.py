@@ -42,7 +42,7 @@ from genperf.facts import (
     Record,
     Training,
 )
-from genperf.formula import Node, call, values_of
+from genperf.formula import Node, call, parse, values_of
 from genperf.formula.amounts import amount
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS, checked_hints
 from genperf.normal.exchange import minimum_exchange
@@ -71,6 +71,8 @@ from genperf.words.verdict import LIKELY_TO_FIT
 
 #: Relative difference up to which a count is the one that was measured: rounding errors.
 EXACTLY = 1e-9
+#: Behind a number: so many steps of the runs, `--samples "10000 steps"`.
+STEPS = " steps"
 #: The cheapest counts that are compared with each other in every draw.
 COMPARED = 10
 
@@ -399,6 +401,8 @@ def _curve_for_picture(
 def plan_of(samples: object, deadline: object, budget: object, tokens: object) -> Plan | None:
     """Read a plan from numbers as people write them; None without samples, a deadline or a budget."""
     of_tokens = samples is None and tokens is not None and (deadline is not None or budget is not None)
+    of_steps = isinstance(samples, str) and samples.endswith(STEPS)
+    samples = str(samples).removesuffix(STEPS) if of_steps else samples
     texts = {"samples": tokens if of_tokens else samples, "deadline": deadline, "budget": budget}
     values = {name: None if text is None else amount(str(text)) for name, text in texts.items()}
     for (name, value), example in zip(values.items(), ("1.2B", "5d", "20000"), strict=True):
@@ -406,7 +410,8 @@ def plan_of(samples: object, deadline: object, budget: object, tokens: object) -
             raise GenperfError(f"--{name} '{texts[name]}' is no number above zero", hint=f"--{name} {example}")
     size = values.pop("samples")
     of_job = size is None and values != {"deadline": None, "budget": None}
-    return Plan(size or 1.0, **values, of_tokens=of_tokens, of_job=of_job) if size or of_job else None
+    plan = Plan(size or 1.0, **values, of_tokens=of_tokens, of_steps=of_steps, of_job=of_job)
+    return plan if size or of_job else None
 
 
 def steps_of_plan(panel: Panel, plan: Plan, work: StepWork) -> Node:
@@ -414,6 +419,10 @@ def steps_of_plan(panel: Panel, plan: Plan, work: StepWork) -> Node:
     if plan.of_job and not work.whole:
         hint = "--samples 1.2B, or --tokens 1T; of one run --tokens alone says how long it takes"
         raise GenperfError("a deadline and a budget are those of the work in all", hint=hint)
+    if plan.of_steps and work.known in ("measured", "shared", "elapsed"):
+        raise GenperfError(f"the runs count {work.unit}, and no steps", hint=f"--samples, of {work.unit}")
+    if plan.of_steps:
+        return parse(f"{plan.samples!r}").node
     if work.total is None:
         raise GenperfError("a plan needs the work of a step", hint=panel.work_option)
     work.check_sized(None if plan.of_tokens else plan.samples)
@@ -477,7 +486,7 @@ def planned(
         plan=plan,
         name=count.name,
         tried=(float(steps.counts[0]), float(steps.counts[-1])),
-        sample="tokens" if plan.of_tokens else work.unit,
+        sample="tokens" if plan.of_tokens else "steps" if plan.of_steps else work.unit,
         whole=work.whole,
         paid=paid_for(result.panel, per, price)[0],
         price=price,

@@ -9,6 +9,7 @@ from rich.text import Text
 from genperf.asking.answer import MEASURED, Answer, Row, footer_of, in_a_line, rows_of
 from genperf.facts import Planned
 from genperf.panel.machine import PLACES
+from genperf.table.clean import is_number
 from genperf.vocabulary.names import column_named, meant_by
 from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
 from genperf.words.growth import limits_text, plan_line
@@ -109,6 +110,11 @@ def _name_of(answer: Answer, apart: Mapping[str, str]) -> str:
     if facts is None:
         return join_values(settings)
     count = count_text(facts.growth.target.count, facts.growth.name)
-    # The devices show which nodes are meant.
-    settings = {c: value for c, value in settings.items() if c != facts.growth.name and meant_by(c) not in PLACES}
+    # The devices show which nodes are meant; `gpu` may be a kind of them.
+    kinds = {c for c, value in settings.items() if not is_number(value)}
+    settings = {
+        c: value
+        for c, value in settings.items()
+        if c != facts.growth.name and (meant_by(c) not in PLACES or c in kinds)
+    }
     return ", ".join(filter(None, [count, join_values(settings)]))

@@ -20,8 +20,8 @@ from genperf.panel.legend import SCALE, Legend, cell_with, column_by_name, colum
 from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
 from genperf.table.clean import is_number
 from genperf.vocabulary import any_of, section, words_of
-from genperf.vocabulary.headers import canonical_time, header_of
-from genperf.vocabulary.names import column_of, level_with, meant_by, plain_name, words_in
+from genperf.vocabulary.headers import MONEY_IN_NAME, TIME_UNITS, canonical_time, header_of
+from genperf.vocabulary.names import LEVELS, column_of, command_about, level_with, meant_by, plain_name, words_in
 
 T = TypeVar("T")
 #: Where a phrase ends, its name and its value; `--deadline` is an option, and a name without a value has "".
@@ -31,11 +31,15 @@ _OF_HEADERS = frozenset({"num", "number", "of", "per"})
 #: Words of one name in a question, at most.
 MOST_WORDS = 5
 #: Words that name nothing where no cell has them, and those of them that are no part of a name; before a count that is
-#: asked for; between two values of one name; and between a name and its value.
-_PROSE, _NO_NAME, _COUNTING, _BETWEEN, _OF_A_VALUE = (
+#: asked for, or before what is compared; between two values of one name; and between a name and its value.
+_PROSE, _NO_NAME, _COUNTING, _WHICH, _BETWEEN, _OF_A_VALUE = (
     re.compile(f"(?i){any_of(*(f'headers.{of}' for of in places.split()))}")
-    for places in ("joining asking question", "joining asking", "how_many", "between", "of_a_value")
+    for places in ("joining asking question", "joining asking", "how_many which", "which", "between", "of_a_value")
 )
+#: What words of a comparison are about: its rows show which value is better, and which is best.
+_COMPARISONS = ("compare", "optimize")
+#: Values of one column that `which` compares, at most.
+_MOST_COMPARED = 8
 #: A number, an amount, or several.
 _NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*")
 #: A unit of memory, by its capital letters.
@@ -46,6 +50,8 @@ _RELATIVE = re.compile(r"([×+])(\d[\d.]*)")
 _LEAST_SIZE = 1e6
 #: A mark or an end, and what stands behind a name.
 _SIGNS = frozenset("|=:")
+#: What a question may be about.
+TOPICS = ("normal", "why", "cost")
 #: What a job has so many of, by what a question calls it.
 _OF_A_JOB = {*filter(str.islower, section("counted")), *words_of("headers.of_a_batch"), "epochs"}
 
@@ -74,11 +80,14 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         earlier = next((other for other in values if columns[other] == columns[name]), name)
         if not any(same(other, value) for other in values.setdefault(earlier, [])):
             values[earlier].append(value)
+    if any(len(of_name) > 1 for of_name in values.values()):
+        values |= {n: [n] for n in nameless if n not in values}
+        values = {n: of_name for n, of_name in values.items() if of_name != [n] or command_about(n) not in _COMPARISONS}
     for name in (name for name, of_name in values.items() if len(of_name) > 1):
         what = " and ".join(f"{columns[name]}={value}" for value in values[name])
-        # What an option says is no list with the words beside it, and a word without a value may change what is meant.
-        is_list = name not in settings and name[0] != "-" and not nameless
-        listed_values = (f"{columns[of]}={','.join(each)}" for of, each in values.items() if of[0] != "-")
+        # What an option says is no list with the words beside it.
+        is_list = name not in settings and name[0] != "-"
+        listed_values = (f"{columns.get(of, of)}={','.join(each)}" for of, each in values.items() if of[0] != "-")
         hint = (
             f"one, or genperf ask TABLE --at {' --at '.join(map(shlex.quote, listed_values))}"
             if is_list
@@ -105,6 +114,8 @@ class _Words(Struct, dict=True):
     words: list[str]
     #: Names and values; a word that means nothing is its own name.
     phrases: list[tuple[str, str]] = field(default_factory=list)
+    #: The column whose values are compared: `which framework`.
+    compared: str = ""
 
     @cached_property
     def headers(self) -> dict[frozenset[str], list[tuple[str, str]]]:
@@ -135,6 +146,10 @@ class _Words(Struct, dict=True):
                 phrase for kind in (*kinds, self.read_cell_or_prose, self.split_glued) if (phrase := kind(place))
             )
             self.phrases += [(name, value)] if name else []
+        if self.compared and all(
+            column_by_name(self.legend, n, self.legend.columns) != self.compared for n, _ in self.phrases
+        ):
+            self.phrases += [(self.compared, level) for level in self.legend.columns[self.compared].levels]
         return self.phrases
 
     def read_sign(self, place: int) -> Phrase | None:
@@ -224,26 +239,41 @@ class _Words(Struct, dict=True):
     def read_job(self, value: str, noun: str) -> tuple[str, str] | None:
         """Return how much is to be done, or by when, as an option; what the runs do not count is refused."""
         unit, counted = canonical_time(noun), header_of(f"{noun}/s").counted if noun.isalpha() else ""
-        if header_of(noun).kind == "rate":
-            what = f"'{value} {noun}' is a speed, which is answered and not asked for"
-            header, number = header_of(noun), amount(value)
-            hint = "a count of devices, or how much is to be done by when"
-            if header.unit == "s" and header.counted and not header.shared and number is not None:
-                option = "--tokens" if header.counted == "tokens" else "--samples"
-                hint += f": {option} {86400 * number:g} --deadline 1d is that speed"
-            raise TableError(what, hint=hint)
-        if unit in ("d", "h", "min"):
+        if (rate := header_of(noun)).kind == "rate":
+            number = amount(value)
+            if rate.shared or number is None or rate.unit not in TIME_UNITS:
+                what = f"'{value} {noun}' is a speed of one device, which is answered and not asked for"
+                raise TableError(what, hint="a count of devices, or the speed of all of them")
+            # A speed is so much work within a second.
+            option, number = self.work_option(rate.counted, f"{value} {noun}"), number * TIME_UNITS[rate.unit][1]
+            self.phrases.append(("--deadline", "1s"))
+            return option, f"{number / TIME_UNITS[rate.unit][0]:.15g}"
+        if unit in ("d", "h", "min", "s"):
             return "--deadline", f"{value}{unit}"
-        headers, epochs = {name: header_of(name) for name in self.legend.columns}, {*words_of("headers.epoch")}
-        counted = "epochs" if noun.lower() in epochs else counted
-        counts = {header.counted for header in headers.values() if header.kind == "rate"} - {""}
-        counts |= {"epochs" for name, header in headers.items() if header.kind == "time" and epochs & words_in(name)}
-        if counted not in {*_OF_A_JOB, "steps"}:
+        counted = "epochs" if noun.lower() in words_of("headers.epoch") else counted
+        if counted not in {*_OF_A_JOB, *self.work_counted, "steps"}:
             return None
-        if counted not in {*counts, "tokens", "samples"} and (counts or counted in ("epochs", "steps")):
-            what = f"'{value} {noun}' are asked, and the runs count {listed(sorted(counts)) or 'no work'}"
-            raise TableError(what, hint="--samples, of what the runs count")
-        return "--tokens" if counted == "tokens" else "--samples", value
+        if counted == "steps" and counted not in self.work_counted:
+            return "--samples", f"{value} steps"
+        return self.work_option(counted, f"{value} {noun}"), value
+
+    @cached_property
+    def work_counted(self) -> set[str]:
+        """What the runs count: images of a throughput, epochs of their time; no money of prices."""
+        headers, epochs = {name: header_of(name) for name in self.legend.columns}, {*words_of("headers.epoch")}
+        rates = [name for name, header in headers.items() if header.kind == "rate" and header.counted]
+        counts = {headers[name].counted for name in rates if not MONEY_IN_NAME.fullmatch(name.lower())}
+        timed = (name for name, header in headers.items() if header.kind == "time" and epochs & words_in(name))
+        return counts | {"epochs" for _ in timed}
+
+    def work_option(self, counted: str, text: str) -> str:
+        """Return the option of an amount of work; what the runs do not count is refused."""
+        counts = self.work_counted
+        if counted not in {*counts, "tokens", "samples"} and (counts or counted == "epochs"):
+            what = f"'{text}' are asked, and the runs count {listed(sorted(counts)) or 'no work'}"
+            of_each = f", as in {text} of 1.28M samples" if counted == "epochs" else ""
+            raise TableError(what, hint=f"--samples, of what the runs count{of_each}")
+        return "--tokens" if counted == "tokens" else "--samples"
 
     def read_named(self, place: int) -> Phrase | None:
         """Read a name with its value behind it: `batch 32`, `batch size of 32`, `strategy FSDP`, `bs = 16`."""
@@ -256,11 +286,17 @@ class _Words(Struct, dict=True):
         while self.word(start) in ("=", ":") or _OF_A_VALUE.fullmatch(self.word(start)):
             start += 1
         column, value = column_by_name(self.legend, name, self.legend.columns) or "", self.word(start)
+        if not is_set and start > end and header_of(column).kind:
+            # `energy of 100 epochs` wants what was measured.
+            start, value = len(self.words), ""
         levels = self.legend.columns[column].levels if column else ()
 
         def cell_of_column(phrase: str) -> str:
             return _only_match(self.cells, phrase, column)[1] or level_with(phrase, levels)
 
+        if place > 0 and _WHICH.fullmatch(self.words[place - 1]) and self.is_compared(column):
+            self.compared = column
+            return end, "", ""
         cell, cell_end = self.longest(start, cell_of_column)
         if cell:
             return cell_end, column, cell
@@ -285,12 +321,19 @@ class _Words(Struct, dict=True):
         phrase = " ".join(self.words[place:end])
         return (end, phrase, phrase) if may_be_wanted else (end, "" if is_counted else name, "")
 
+    def is_compared(self, column: str) -> bool:
+        """Tell whether the few values of a column may be compared: none of a count, and none that were measured."""
+        entry = self.legend.columns.get(column)
+        if entry is None or header_of(column).kind or (entry.numeric and meant_by(column) in LEVELS):
+            return False
+        return 1 < len(entry.levels) == entry.distinct <= _MOST_COMPARED
+
     def read_cell_or_prose(self, place: int) -> Phrase | None:
         """Read a cell, with its column's name behind it, `FSDP strategy`, or pass over a word that names nothing."""
         word, (cell, end) = self.words[place].lower(), self.longest(place, self.cell)
         if cell is None or (end == place + 1 and self.is_prose(word)):
             # `is it normal` is an option.
-            topic = next((f"--{name}" for name in ("normal", "why") if word in words_of(f"headers.{name}")), "")
+            topic = next((f"--{name}" for name in TOPICS if word in words_of(f"headers.{name}")), "")
             return (place + 1, topic, "") if topic or self.is_prose(word) else None
         behind = words_in(self.word(end))
         return end + bool(behind and behind <= words_in(cell[0]) and not self.has_value(end + 1)), *cell
@@ -358,13 +401,15 @@ class _Words(Struct, dict=True):
 
     def is_prose(self, word: str) -> bool:
         """Tell whether a word only joins others, or asks and is no cell."""
-        return _PROSE.fullmatch(word) is not None and _singular(word) not in self.cells
+        is_speed = "/" in word and header_of(word).kind == "rate"
+        return (is_speed or _PROSE.fullmatch(word) is not None) and _singular(word) not in self.cells
 
 
 def _singular(text: str) -> frozenset[str]:
     """Return the words of a text, each in the singular and apart from its numbers: `zero3` is `ZeRO-3`."""
     words = (part for word in words_in(plain_name(text)) for part in re.findall(r"\d+|\D+", word))
-    return frozenset(re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", word) for word in words) - _OF_HEADERS
+    singular = (re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", re.sub("(?<=[a-z]{3})ies$", "y", word)) for word in words)
+    return frozenset(singular) - _OF_HEADERS
 
 
 def _grouped_by_words(texts: Iterable[tuple[str, str]]) -> dict[frozenset[str], list[tuple[str, str]]]:

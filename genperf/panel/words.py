@@ -115,8 +115,18 @@ def _listed(table: str, name: str) -> list[list[str]]:
 @cache
 def _rules(name: str) -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
     """Return patterns with what stands in the place of their matches, in order."""
-    computed = {"days_of_weeks()": lambda weeks: f"{7 * int(weeks[1])} days", "node_of_instance()": _node_of_instance}
+    computed = {
+        "days_of_weeks()": lambda weeks: f"{7 * int(weeks[1])} days",
+        "node_of_instance()": _node_of_instance,
+        "samples_of_epochs()": _samples_of_epochs,
+    }
     return [(re.compile(f"(?i){_FORMS.written(text)}"), computed.get(new, new)) for text, new in _listed("rules", name)]
+
+
+def _samples_of_epochs(epochs: re.Match[str]) -> str:
+    """Return the samples of so many epochs of so many each: `115305030` of `90 epochs of 1281167`."""
+    of_each = number_of(epochs[2]) or 0.0
+    return f"{(number_of(epochs[1]) or 0.0) * of_each:.15g}"
 
 
 def _node_of_instance(instance: re.Match[str]) -> str:

@@ -334,6 +334,8 @@ def plan_sentence(planned: Planned) -> str:
 def plan_line(planned: Planned) -> str:
     """Return in a line that a plan is kept, and by which count at the least cost; empty for a plan without limits."""
     limits = " and ".join(limits_text(planned.plan))
+    if planned.plan.is_speed:
+        limits = f"for {work_in_all(planned.plan, planned.sample, planned.whole)} {limits}"
     if not limits or planned.best is None or planned.breaks:
         return ""
     if planned.named is None:

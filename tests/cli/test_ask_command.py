@@ -574,6 +574,9 @@ def test_several_configurations_are_answered_as_each_of_them(
         ("8-64 gpus", ("gpus=8,64",)),
         ("128 gpus instead of 64", ("gpus=128,64",)),
         ("ddp or fsdp on 64 gpus at $2/h", ("strategy=DDP,FSDP", "gpus=64")),
+        ("which is cheaper, ddp or fsdp, on 64 gpus at $2/h", ("strategy=DDP,FSDP", "gpus=64")),
+        ("which strategy is best on 64 gpus", ("strategy=DDP,FSDP", "gpus=64")),
+        ("which strategies scale best on 64 gpus", ("strategy=DDP,FSDP", "gpus=64")),
     ],
 )
 def test_several_values_in_words_are_those_of_the_options(shell: Shell, words: str, at: tuple[str, ...]) -> None:
@@ -606,13 +609,12 @@ def test_a_count_may_be_a_multiple_of_the_largest_one(shell: Shell, words: str, 
         ("where is the knee", "genperf explain runs.csv"),
         ("how many gpus for 90% efficiency", "genperf explain runs.csv"),
         ("what should i run next", "genperf suggest runs.csv --at gpus=64"),
-        ("how many gpus to reach 10k images/s", "--samples 8.64e+08 --deadline 1d"),
     ],
 )
 def test_what_another_command_answers_is_told(shell: Shell, words: str, hint: str) -> None:
     Path("runs.csv").write_text("gpus,images_per_s\n8,1900\n16,3740\n32,7300\n")
     assert hint in refusal(shell, "ask", "runs.csv", words)
-    done(shell, *(hint.split()[1:] if hint.startswith("genperf") else ("ask", "runs.csv", *hint.split())))
+    done(shell, *hint.split()[1:])
 
 
 def test_gigabytes_ask_for_the_memory_and_are_no_global_batch(shell: Shell) -> None:
@@ -626,14 +628,44 @@ def test_gigabytes_ask_for_the_memory_and_are_no_global_batch(shell: Shell) -> N
     assert "(genperf explain may say it)" in done(shell, "ask", "runs.csv", "64 gpus, where does it stop paying")
 
 
-def test_which_level_is_best_is_asked_of_another_command(shell: Shell) -> None:
-    rows = "".join(f"{level},{n},{n * rate}\n" for level, rate in (("ddp", 240), ("fsdp", 200)) for n in (8, 16, 32))
-    Path("runs.csv").write_text(f"strategy,gpus,images_per_s\n{rows}")
-    for words in ("which strategy is best on 128 gpus", "strategy=cheapest gpus=128"):
-        said = refusal(shell, "ask", "runs.csv", words)
-        hint = said.partition("try: genperf ")[2].split("\n")[0].split()
-        assert hint == ["compare", "runs.csv", "--over", "strategy", "--at", "gpus=128"]
-    assert done(shell, *hint).startswith("ddp is faster")
+def test_the_best_level_is_asked_of_another_command_and_which_one_compares_all(shell: Shell) -> None:
+    rows = "".join(
+        f"{gpu},{n},{n * rate},{rate / 8}\n" for gpu, rate in (("a100", 240), ("h100", 480)) for n in (8, 16, 32)
+    )
+    Path("runs.csv").write_text(f"gpu,num_gpus,images_per_s,mem_gb\n{rows}")
+    said = refusal(shell, "ask", "runs.csv", "gpu=cheapest num_gpus=128")
+    hint = said.partition("try: genperf ")[2].split("\n")[0].split()
+    assert hint == ["compare", "runs.csv", "--over", "gpu", "--at", "num_gpus=128"]
+    assert done(shell, *hint).startswith("h100 is faster")
+    said = done(shell, "ask", "runs.csv", "which gpu is fastest at 64")
+    assert ["64 gpus, gpu=a100" in said, "64 gpus, gpu=h100" in said, "found nowhere" in said] == [True, True, False]
+    # A quantity of the question is that of each.
+    answers = reply(shell, "ask", "runs.csv", "which gpus fit in 80 GB at 64")
+    assert [answer["answers"][0]["quantity"] for answer in answers] == ["mem_gb", "mem_gb"]
+
+
+def test_a_speed_and_a_time_are_asked_for_and_are_no_count(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,images_per_s\n8,1900\n16,3740\n32,7300\n")
+    of_speed = reply(shell, "ask", "runs.csv", "how many gpus to reach 10k images/s")
+    assert of_speed == reply(shell, "ask", "runs.csv", "--samples", "10k", "--deadline", "1s")
+    assert of_speed["answers"][0]["lower"] >= 10_000
+    said = done(shell, "ask", "runs.csv", "how many gpus to reach 10k images per second")
+    assert ["for 10,000 images within 1 s" in said, "whole job" in said] == [True, False]
+    Path("jobs.csv").write_text("nodes,job time (s)\n1,400\n2,210\n4,115\n8,68\n")
+    said = reply(shell, "ask", "jobs.csv", "how many nodes to finish in under 90 seconds")
+    assert said == reply(shell, "ask", "jobs.csv", "--deadline", "90s")
+    assert 4 < said["answers"][0]["at"]["nodes"] < 8
+
+
+def test_steps_and_epochs_of_so_many_samples_are_a_plan(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,batch_per_gpu,step_s,kwh_per_epoch\n8,32,0.5,1\n16,32,0.52,1.1\n32,32,0.55,1.2\n")
+    steps = reply(shell, "ask", "runs.csv", "cost of 10k steps on 32 gpus at $2/h")
+    assert steps == reply(shell, "ask", "runs.csv", "--samples", "10k steps", "--at", "gpus=32", "--price", "$2/h")
+    assert steps["plan"]["named"]["total"] == pytest.approx(10_000 * steps["answers"][0]["value"], rel=1e-6)
+    epochs = reply(shell, "ask", "runs.csv", "90 epochs of 1.28M images on 32 gpus")
+    assert epochs == reply(shell, "ask", "runs.csv", "--samples", "115.2M", "--at", "gpus=32")
+    # The epochs are no value of what was measured of one.
+    assert "100 epochs of 1.28M samples" in refusal(shell, "ask", "runs.csv", "kwh of 100 epochs on 32 gpus")
 
 
 def test_what_was_measured_is_of_the_batch_of_the_question(shell: Shell) -> None:

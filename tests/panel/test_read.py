@@ -184,6 +184,13 @@ TRAINED = pd.DataFrame(
         ("B200 8x", "count=8 ?B200"),
         ("64 gpus auf dem Mond", "GPUs=64 ?dem, Mond"),
         ("tp 8 x pp 2 fsdp 64 H100s", "count=64 strategy=FSDP ?H100, tp, pp"),
+        ("how many gpus to reach 1M tokens/s", "--tokens=1000000 --deadline=1s"),
+        ("how many gpus to get 600k tokens per minute", "--tokens=10000 --deadline=1s"),
+        ("how many gpus to be done in under 5 seconds", "--deadline=5s"),
+        ("tokens per second on 64 gpus with ddp", "GPUs=64 strategy=DDP"),
+        ("is it worth going to 256 gpus", "--cost= GPUs=256"),
+        ("how long to process 1B tokens with 32 gpus", "--tokens=1B GPUs=32"),
+        ("2k steps on 16 gpus", "--samples=2k steps GPUs=16"),
     ],
 )
 def test_words_of_a_question(words: str, settings: str) -> None:
@@ -204,7 +211,7 @@ def test_words_of_a_question(words: str, settings: str) -> None:
         ("64 gpus no fsdp", "name what is meant"),
         ("64 gpus fdsp", "did you mean 'FSDP'?"),
         ("8xh100 on 8 nodes", "8x8xh100"),
-        ("how many gpus to reach 1M tokens/s", "how much is to be done"),
+        ("how many gpus to reach 1k tokens/s/gpu", "the speed of all of them"),
     ],
 )
 def test_what_a_question_leaves_open_is_refused(words: str, hint: str) -> None:
