@@ -20,7 +20,7 @@ from genperf.panel.legend import SCALE, Legend, cell_with, column_by_name, colum
 from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
 from genperf.table.clean import is_number
 from genperf.vocabulary import any_of, section, words_of
-from genperf.vocabulary.headers import MONEY_IN_NAME, TIME_UNITS, canonical_time, header_of
+from genperf.vocabulary.headers import TIME_UNITS, canonical_time, header_of, is_price
 from genperf.vocabulary.names import LEVELS, column_of, command_about, level_with, meant_by, plain_name, words_in
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ _PROSE, _NO_NAME, _COUNTING, _WHICH, _BETWEEN, _OF_A_VALUE = (
     re.compile(f"(?i){any_of(*(f'headers.{of}' for of in places.split()))}")
     for places in ("joining asking question", "joining asking", "how_many which", "which", "between", "of_a_value")
 )
-#: What words of a comparison are about: its rows show which value is better, and which is best.
+#: What words of a comparison or a plan are about.
 _COMPARISONS = ("compare", "optimize")
 #: Values of one column that `which` compares, at most.
 _MOST_COMPARED = 8
@@ -80,8 +80,10 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         earlier = next((other for other in values if columns[other] == columns[name]), name)
         if not any(same(other, value) for other in values.setdefault(earlier, [])):
             values[earlier].append(value)
-    if any(len(of_name) > 1 for of_name in values.values()):
+    if is_list := any(len(of_name) > 1 for of_name in values.values()):
         values |= {n: [n] for n in nameless if n not in values}
+    if is_list or {"--samples", "--tokens", "--deadline", "--budget"} & values.keys():
+        # The rows of a list show which is best, and of a plan the cheapest count is answered.
         values = {n: of_name for n, of_name in values.items() if of_name != [n] or command_about(n) not in _COMPARISONS}
     for name in (name for name, of_name in values.items() if len(of_name) > 1):
         what = " and ".join(f"{columns[name]}={value}" for value in values[name])
@@ -262,7 +264,7 @@ class _Words(Struct, dict=True):
         """What the runs count: images of a throughput, epochs of their time; no money of prices."""
         headers, epochs = {name: header_of(name) for name in self.legend.columns}, {*words_of("headers.epoch")}
         rates = [name for name, header in headers.items() if header.kind == "rate" and header.counted]
-        counts = {headers[name].counted for name in rates if not MONEY_IN_NAME.fullmatch(name.lower())}
+        counts = {headers[name].counted for name in rates if not is_price(name)}
         timed = (name for name, header in headers.items() if header.kind == "time" and epochs & words_in(name))
         return counts | {"epochs" for _ in timed}
 

@@ -25,10 +25,10 @@ _CURRENCY = re.compile(rf"(\bk)?({CURRENCY_SIGN}|(?<![^\W_])(?i:{any_of('columns
 _COUNTS_DEVICES = frozenset(("workers", "devices_per_node", *WAYS))
 
 
-def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> Legend:
-    """Return a legend with the column of money per hour, and the price of the runs of each group where they agree.
+def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str], named: str = "") -> Legend:
+    """Return a legend with the column of money per hour, the `named` of several, and the price of the runs by group.
 
-    Where they do not, it is that of each level of a factor by which they do.
+    Where the runs of a group do not agree, it is that of each level of a factor by which they do.
 
     A price that is the same in each run of a group is that of one node, where nodes are counted and its header names no
     devices, and else of one of the scale. One in proportion to the count is the price of all. One count tells neither,
@@ -39,7 +39,7 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str]) -> L
     is_counted = meant_by(reading.scale or "") in LEVELS or reading.scale == reading.mapping.get("workers")
     if not hourly or reading.scale is None or not is_counted:
         return legend
-    column, counts = hourly[0], reading.columns[reading.scale].values
+    column, counts = next((c for c in hourly if c.name == named), hourly[0]), reading.columns[reading.scale].values
     of_a_device = not DEVICE_WORDS.isdisjoint(words_in(column.name))
     if of_a_device and _COUNTS_DEVICES.isdisjoint(c.canonical for c in reading.columns.values()):
         return legend

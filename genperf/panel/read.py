@@ -30,8 +30,8 @@ from genperf.table.clean import filled, is_number, labels, mostly_numbers, numbe
 from genperf.table.facts import is_result
 from genperf.table.opened import understood
 from genperf.table.shape import VALUE
-from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, header_of
-from genperf.vocabulary.names import IN_TOKENS, LEVELS, WAYS, column_named, column_of, meant_by, plain_name
+from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, header_of, is_price
+from genperf.vocabulary.names import IN_TOKENS, LEVELS, WAYS, column_named, column_of, meant_by, plain_name, words_in
 
 
 def legend_of(
@@ -184,6 +184,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
     want: str | None = None
     #: Whether a number of tokens is asked about.
     tokens: bool = False
+    #: The column of prices that the question names.
+    paid: str = ""
     #: What of the question is not heeded.
     notes: tuple[str, ...] = ()
     #: The options among the words of the question.
@@ -273,26 +275,36 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         if is_nameless and not any(is_result(n, units.get(n, "")) for n in columns):
             taken = step(f"'{VALUE}' is taken for {want}: nothing but the question says what it is")
             cells = replace(cells, units={**units, VALUE: str(want)}, steps=(*cells.steps, taken))
+        paid = requested.wanted if is_price(requested.wanted) else ""
+        requested = replace(requested, wanted="") if paid else requested
         column = requested.wanted or (None if want is None or row else wanted_name(want, legend))
         is_scaled = any(SCALED.fullmatch(text.strip().lower()) for text in requested.at.values())
         source = _scaled_as(cells, requested.at) if is_scaled and not self.given.columns else cells
         tokens, options = self.tokens or "tokens" in requested.options, requested.options
         opened = replace(opened, source=source, given=roles, tokens=tokens, options=options)
-        opened = replace(opened, at=requested.at, want=column, notes=requested.notes)
+        opened = replace(opened, at=requested.at, want=column, notes=requested.notes, paid=paid)
         return opened.with_want_among(requested) if column is None and requested.absent else opened
 
     def with_want_among(self, requested: Requested) -> Recognised:
         """Return the question with the measured column that words of it name which are no setting: `8 gpus memory`."""
-        absent = requested.absent
-        for phrase, others in (("".join(absent[1:]) and " ".join(absent), ()), *((w, {*absent} - {w}) for w in absent)):
-            # Of one quantity there is nothing to want.
+        quantities, absent = self.reading.quantities, requested.absent
+
+        def column_of(phrase: str) -> str:
+            """Return the measured column of a phrase; empty for none, and where there is only one to want."""
             with suppress(TableError):
-                if phrase and len(self.reading.quantities) > 1:
-                    column = wanted_column(self.reading, self.reading.quantities, phrase)
-                    if column not in self.reading.quantities:
-                        continue
-                    notes = notes_of_absent([word for word in absent if word in others])
-                    return replace(self, want=column, notes=(*notes, *requested.notes[1:]))
+                if phrase and len(quantities) > 1:
+                    return wanted_column(self.reading, quantities, phrase)
+            return ""
+
+        together, alone = "".join(absent[1:]) and column_of(" ".join(absent)), {w: column_of(w) for w in absent}
+        for column, of_it in ((together, absent), *((column, (w,)) for w, column in alone.items())):
+            if column not in quantities:
+                continue
+            if of_it is absent and column in alone.values():
+                # Of `memory layout` the memory is wanted.
+                of_it = tuple(w for w in absent if alone[w] == column or words_in(w) <= words_in(column))
+            notes = notes_of_absent([word for word in absent if word not in of_it])
+            return replace(self, want=column, notes=(*notes, *requested.notes[1:]))
         return self
 
     @cached_property
@@ -306,7 +318,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         derived, kept = [*self.given.derived, *reading.derived], {*used, *repeating, *synonyms}
         legend = legend_of(self.source, derived, self.mapping, kept)
         legend = replace(legend, scale=reading.scale or "", repeating=tuple(repeating), synonyms=synonyms)
-        return with_prices(legend, reading, self.source.units)
+        return with_prices(legend, reading, self.source.units, self.paid)
 
     def table(self) -> Table:
         """Return the checked table."""

@@ -276,6 +276,11 @@ def in_another_unit(column: str, others: Iterable[str]) -> str | None:
     return alike[0] if len(alike) == 1 and header_of(column).unit else None
 
 
+def is_price(column: str) -> bool:
+    """Tell whether a header is of money per time: `spot price ($/h)`."""
+    return header_of(column).kind == "rate" and MONEY_IN_NAME.fullmatch(column.lower()) is not None
+
+
 def bandwidth_of(column: str, unit: str = "") -> str:
     """Return the unit of data per second that a header has, or the cells below it; empty where neither has one.
 

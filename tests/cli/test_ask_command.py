@@ -668,6 +668,27 @@ def test_steps_and_epochs_of_so_many_samples_are_a_plan(shell: Shell) -> None:
     assert "100 epochs of 1.28M samples" in refusal(shell, "ask", "runs.csv", "kwh of 100 epochs on 32 gpus")
 
 
+def test_a_plan_answers_what_is_cheapest_and_a_price_is_the_one_that_is_named(shell: Shell) -> None:
+    rows = "".join(f"{n},{60 / n + 1},{n * 10},{n * 30}\n" for n in (1, 2, 4, 8))
+    Path("runs.csv").write_text(f"nodes,minutes_per_epoch,spot price ($/h),on-demand price ($/h)\n{rows}")
+    said = reply(shell, "ask", "runs.csv", "cheapest way to finish 90 epochs in 20 hours with spot")
+    by_options = reply(shell, "ask", "runs.csv", "--samples", "90", "--deadline", "20h", "--price", "10$/h")
+    assert (said["plan"], said["verdict"]) == (by_options["plan"], "ok")
+    named = [
+        reply(shell, "ask", "runs.csv", f"cost of 90 epochs on 8 nodes {words}")["plan"]["named"]["cost"]
+        for words in ("with spot", "on-demand")
+    ]
+    assert named[1] == pytest.approx(3 * named[0])
+
+
+def test_a_bottleneck_is_told_and_a_word_beside_the_memory_is_not_passed_over(shell: Shell) -> None:
+    rows = "".join(f"{n},{n * 240},{30 + n / 32}\n" for n in (8, 16, 32))
+    Path("runs.csv").write_text(f"gpus,images_per_s,mem_gb\n{rows}")
+    assert done(shell, "ask", "runs.csv", "what is the bottleneck at 64 gpus").startswith("At gpus=64")
+    said = done(shell, "ask", "runs.csv", "which layout fits in 40 GB on 64 gpus")
+    assert ["mem_gb" in said, "found nowhere in the runs: layout" in said] == [True, True]
+
+
 def test_what_was_measured_is_of_the_batch_of_the_question(shell: Shell) -> None:
     rows = [f"weak,{n},{128 * n},{500 + n}" for n in (1, 2, 4, 8)] + [
         f"strong,{n},1024,{4000 / n + n}" for n in (1, 2, 4, 8, 16)
