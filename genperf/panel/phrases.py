@@ -336,6 +336,11 @@ class _Words(Struct, dict=True):
         if cell is None or (end == place + 1 and self.is_prose(word)):
             # `is it normal` is an option.
             topic = next((f"--{name}" for name in TOPICS if word in words_of(f"headers.{name}")), "")
+            before = self.phrases[-1][0] if self.phrases and not self.is_prose(self.word(place - 1)) else ""
+            if topic == "--cost" and self.is_compared(before):
+                # `is fsdp worth it` compares it with the others.
+                self.compared = self.phrases.pop()[0]
+                return place + 1, "", ""
             return (place + 1, topic, "") if topic or self.is_prose(word) else None
         behind = words_in(self.word(end))
         return end + bool(behind and behind <= words_in(cell[0]) and not self.has_value(end + 1)), *cell

@@ -576,6 +576,7 @@ def test_several_configurations_are_answered_as_each_of_them(
         ("ddp or fsdp on 64 gpus at $2/h", ("strategy=DDP,FSDP", "gpus=64")),
         ("which is cheaper, ddp or fsdp, on 64 gpus at $2/h", ("strategy=DDP,FSDP", "gpus=64")),
         ("which strategy is best on 64 gpus", ("strategy=DDP,FSDP", "gpus=64")),
+        ("is fsdp worth it on 64 gpus", ("strategy=DDP,FSDP", "gpus=64")),
         ("which strategies scale best on 64 gpus", ("strategy=DDP,FSDP", "gpus=64")),
     ],
 )
