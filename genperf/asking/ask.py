@@ -563,7 +563,8 @@ def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
 def measured(source: Source, reading: Reading, name: str, rows: Mask) -> Measured | None:
     """Return the median of some rows in a column, with its ends and how it is known; None where none has a value."""
     values = reading.columns[name].values
-    measured_rows = rows & np.isfinite(values)
+    failed, _, _ = reading.roles.failures.endings(source.columns, len(values), (), source.name)
+    measured_rows = rows & np.isfinite(values) & ~failed
     if not measured_rows.any():
         return None
     value = float(np.median(values[measured_rows]))

@@ -350,7 +350,8 @@ _COLLECTIVE = re.compile(any_of("columns.collective"))
 #: A day, perhaps with its time: `2024-01-31 10:00`, `31.1.2024`.
 _DATE = re.compile(r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{4})(?!\d)")
 _NUMBER_OF_A_RUN = re.compile(any_of("columns.number_of_a_run"))
-_WHOLE = re.compile(rf"(^|_){any_of('headers.whole')}(_|$)")
+#: In the name of a time: that of all its parts together.
+WHOLE = re.compile(rf"(^|_){any_of('headers.whole')}(_|$)")
 _PHASE = re.compile(rf"(^|_)({'|'.join(word for words in PHASES.values() for word in words)})(_|$)")
 #: Why a column is no setting.
 MONEY = "its header is that of money"
@@ -425,8 +426,8 @@ def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
     batched = any(column_of(name, names) for name in ("batch", "global_batch", "micro_batch"))
     times = {c.name: plain_name(c.name) for c in measured if c.kind == "time"}
     of_stated = {c.name for c in measured if c.kind == "time" and c.header.of}
-    whole_times = of_stated | {n for n, plain in times.items() if _WHOLE.search(plain) and not _PHASE.search(plain)}
-    has_phases = sum(bool(_PHASE.search(plain)) and not _WHOLE.search(plain) for plain in times.values()) > 1
+    whole_times = of_stated | {n for n, plain in times.items() if WHOLE.search(plain) and not _PHASE.search(plain)}
+    has_phases = sum(bool(_PHASE.search(plain)) and not WHOLE.search(plain) for plain in times.values()) > 1
     prefers_time = batched and bool(of_stated) and 1 in (len(times), len(of_stated))
     kinds = ("time", "rate", "", "quantity") if prefers_time else ("rate", "time", "", "quantity")
 

@@ -348,6 +348,9 @@ class _Words(Struct, dict=True):
     def split_glued(self, place: int) -> Phrase:
         """Take a number and a name apart, `64gpus`, `tp8`; any other word is a setting of its own name."""
         word, glued = self.words[place], GLUED.fullmatch(self.words[place])
+        # The `p95` of `p95_ms` is no count.
+        is_of_header = any(words_in(word) <= words_in(name) for name in self.legend.columns)
+        glued = None if is_of_header and words_in(word) else glued
         number, noun, name, value = glued.groups("") if glued else [""] * 4
         nouns = (noun, f"{noun} {self.word(place + 1)}")
         if (noun and (any(map(self.name, nouns)) or canonical_time(noun))) or self.name(name):
@@ -424,6 +427,8 @@ def _grouped_by_words(texts: Iterable[tuple[str, str]]) -> dict[frozenset[str], 
     by_words = dict[frozenset[str], list[tuple[str, str]]]()
     for column, text in texts:
         by_words.setdefault(_singular(text), []).append((column, text))
+    # A cell of signs alone, `-`, has no words.
+    by_words.pop(frozenset(), None)
     return by_words
 
 

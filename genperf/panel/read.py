@@ -282,7 +282,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         source = _scaled_as(cells, requested.at) if is_scaled and not self.given.columns else cells
         tokens, options = self.tokens or "tokens" in requested.options, requested.options
         opened = replace(opened, source=source, given=roles, tokens=tokens, options=options)
-        opened = replace(opened, at=requested.at, want=column, notes=requested.notes, paid=paid)
+        notes = _notes_beside(requested.wanted, requested) if requested.wanted else requested.notes
+        opened = replace(opened, at=requested.at, want=column, notes=notes, paid=paid)
         return opened.with_want_among(requested) if column is None and requested.absent else opened
 
     def with_want_among(self, requested: Requested) -> Recognised:
@@ -296,16 +297,17 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
                     return wanted_column(self.reading, quantities, phrase)
             return ""
 
-        together, alone = "".join(absent[1:]) and column_of(" ".join(absent)), {w: column_of(w) for w in absent}
-        for column, of_it in ((together, absent), *((column, (w,)) for w, column in alone.items())):
-            if column not in quantities:
-                continue
-            if of_it is absent and column in alone.values():
-                # Of `memory layout` the memory is wanted.
-                of_it = tuple(w for w in absent if alone[w] == column or words_in(w) <= words_in(column))
-            notes = notes_of_absent([word for word in absent if word not in of_it])
-            return replace(self, want=column, notes=(*notes, *requested.notes[1:]))
-        return self
+        alone = {word: column_of(word) for word in absent}
+        spelled = [column for word, column in alone.items() if column and words_in(word) <= words_in(column)]
+        # The `p95` of `p95 latency` says more than the kind of both.
+        together = "" if len(absent) < 2 or len({*spelled}) == 1 else column_of(" ".join(absent))
+        column = next((c for c in (together, *spelled, *alone.values()) if c in quantities), "")
+        if not column:
+            return self
+
+        is_of_all = column == together and column not in alone.values()
+        notes = requested.notes[1:] if is_of_all else _notes_beside(column, requested)
+        return replace(self, want=column, notes=notes)
 
     @cached_property
     def legend(self) -> Legend:
@@ -463,3 +465,11 @@ def table_of(source: Table | str | Path | pd.DataFrame, at: Mapping[str, Any] | 
         return source
     texts = {name: str(value) for name, value in (at or {}).items()}
     return recognised(source, {"skip_bad_rows": True}, at=texts).table()
+
+
+def _notes_beside(column: str, requested: Requested) -> tuple[str, ...]:
+    """Return the notes of a question but of words of the column that it wants, or of its kind, such as memory."""
+    kind = header_of(column).kind
+    of_kind = {word for word in requested.absent if kind and header_of(word).kind == kind}
+    others = [word for word in requested.absent if not (word in of_kind or words_in(word) <= words_in(column))]
+    return (*notes_of_absent(others), *requested.notes[bool(requested.absent) :])

@@ -24,6 +24,7 @@ from genperf.panel.evidence import (
     MEASURED_DIGITS,
     MONEY,
     MOST_GROWTH,
+    WHOLE,
     Consequence,
     Role,
     TableColumn,
@@ -868,7 +869,7 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
     if measured_column is None and kinds <= {"quantity"}:
         _take_relative(reading)
     numeric = [c for c in reading.with_role("measured") if len(c.known)]
-    total, columns = _find_total(numeric), reading.columns
+    total, columns = _find_total([*numeric, *reading.with_role("phase")]), reading.columns
     if total is None and measured_column is None and want is None and len(numeric) > LEAST_PHASES:
         total = _sum_of_phases(reading, numeric)
         numeric += [] if total is None else [columns[total]]
@@ -967,7 +968,7 @@ def _sum_of_phases(reading: Reading, measured: Sequence[TableColumn]) -> str | N
     words, units = [words_in(c.name) for c in measured], {c.header.unit for c in measured}
     phases = [any(not of_name.isdisjoint(PHASES[phase]) for of_name in words) for phase in ("forward", "backward")]
     of_steps = all(c.kind == "time" and not c.header.of for c in measured)
-    if not (all(phases) and of_steps and len(units) == 1):
+    if not (all(phases) and of_steps and len(units) == 1) or any(WHOLE.search(plain_name(c.name)) for c in measured):
         return None
     name = f"step_{units.pop()}"
     reading.columns[name] = column_from(name, np.sum([c.values for c in measured], axis=0).tolist(), role="measured")

@@ -475,7 +475,12 @@ def _parsed_texts(
     # A clock with a part of a second is no time of day.
     durations = {text: value for text, value in seconds.items() if ":" not in text or re.search(r"\.\d", text)}
     durations |= _clock_of(name, odd, seconds)
-    if sum(unique[text] for text in {**parts_by_text, **durations, **medians, **in_letters}) <= needed:
+    in_numbers = {**parts_by_text, **durations, **medians, **in_letters}
+    if sum(unique[text] for text in in_numbers) <= needed:
+        return None
+    # Beside `IB-HDR` in several rows `10GbE` and `25GbE` are names as well.
+    is_name = any(unique[text] > 1 for text in odd if text not in in_numbers)
+    if is_name and all(parts.unit and is_other_word(parts.unit) for parts in parts_by_text.values()):
         return None
     parts_by_text = {text: parts for text, parts in parts_by_text.items() if text not in durations}
     # In `24,706 ± 296` a decimal comma would make the number less than its scatter.

@@ -690,6 +690,55 @@ def test_a_bottleneck_is_told_and_a_word_beside_the_memory_is_not_passed_over(sh
     assert ["mem_gb" in said, "found nowhere in the runs: layout" in said] == [True, True]
 
 
+def test_a_percentile_of_a_question_is_the_column_of_its_name(shell: Shell) -> None:
+    rows = "".join(
+        f"{tp},{n},{n * 6 * tp**0.8},{900 / tp + n},{1900 / tp + n}\n" for tp in (1, 2, 4) for n in (1, 2, 4, 8)
+    )
+    Path("runs.csv").write_text(f"tensor_parallel,replicas,req_per_s,p50_ms,p95_ms\n{rows}")
+    for words, column in (("p95 latency at tp=4 with 16 replicas", "p95_ms"), ("p50 at tp4 and 16 replicas", "p50_ms")):
+        said = reply(shell, "ask", "runs.csv", words)
+        assert (said["answers"][0]["quantity"], said["at"]["replicas"], said["at"]["tensor_parallel"]) == (
+            column,
+            16,
+            4,
+        )
+
+
+def test_a_run_that_failed_was_not_measured(shell: Shell) -> None:
+    rows = "".join(f"{n},{300 / n + 2},COMPLETED\n" for n in (4, 8, 16, 32))
+    Path("runs.csv").write_text(f"GPUs,wall clock (hours),status\n{rows}64,0.4,FAILED\n")
+    said = done(shell, "ask", "runs.csv", "how many hours on 64 gpus")
+    assert ["Measured" in said, "may fail" in said] == [False, True]
+
+
+def test_a_total_beside_its_phases_is_the_time_of_a_step(shell: Shell) -> None:
+    phases = [(n, 0.2, 0.04 + 0.03 * np.log2(n), 0.015 + 0.001 * n) for n in (2, 4, 8, 16, 32)]
+    rows = "".join(f"{n},{f:.3f},{a:.3f},{d:.3f},{f + a + d:.3f}\n" for n, f, a, d in phases)
+    Path("runs.csv").write_text(f"ranks,fwd_bwd_s,allreduce_s,dataload_s,total_s\n{rows}")
+    first = reply(shell, "ask", "runs.csv", "total time on 64 ranks")["answers"][0]
+    assert first["quantity"] == "total_s"
+    assert first["lower"] < 0.499 < first["upper"]
+    # A cell of signs is no word of a question.
+    Path("fits.csv").write_text(
+        "GPUs,batch per GPU,Time per iteration [ms],Peak mem [GB]\n1,8,120,17\n2,8,140,17.2\n4,8,160,17.1\n4,64,OOM,-\n"
+    )
+    said = done(shell, "ask", "fits.csv", "time per iteration on 8 gpus with batch 8")
+    assert ["step" in said, "found nowhere" in said] == [True, False]
+    said = reply(shell, "ask", "fits.csv", "peak memory on 8 gpus with batch 8")
+    assert (said["answers"][0]["quantity"], said["verdict"] == "extrapolating-blind") == ("Peak mem [GB]", False)
+
+
+def test_a_name_with_a_number_beside_other_names_is_a_name(shell: Shell) -> None:
+    links = (("10GbE", 10), ("25GbE", 25), ("IB-HDR", 200))
+    rows = "".join(
+        f"{name},{n},{180 + 1400 / speed * (n - 1) / n}\n" for name, speed in links for n in (1, 2, 4, 8, 16)
+    )
+    Path("runs.csv").write_text(f"interconnect,workers,step_time_ms\n{rows}")
+    said = done(shell, "ask", "runs.csv", "which interconnect is fastest at 32")
+    assert all(f"interconnect={name}" in said for name, _ in links)
+    assert "interconnect=10GbE" in done(shell, "ask", "runs.csv", "step time on 32 workers with 10GbE")
+
+
 def test_what_was_measured_is_of_the_batch_of_the_question(shell: Shell) -> None:
     rows = [f"weak,{n},{128 * n},{500 + n}" for n in (1, 2, 4, 8)] + [
         f"strong,{n},1024,{4000 / n + n}" for n in (1, 2, 4, 8, 16)
