@@ -138,6 +138,7 @@ def _show(
     """Print answers as JSON, as some of their sentences, as all of them, or as a card."""
     from genperf.asking.answer import card
     from genperf.words.numbers import join_values, taken_text
+    from genperf.words.verdict import BLIND
 
     if out.written(answers[0] if len(answers) == 1 else [answer.to_dict() for answer in answers]):
         return
@@ -161,7 +162,9 @@ def _show(
         if apart:
             tell(f"At {join_values(apart)}:")
         if keys:
-            texts = [answer.sentences[key] for key in keys if key in answer.sentences]
+            # What cannot be relied on is said of each topic.
+            shown = [*keys, *(["sure"] if answer.verdict == BLIND else [])]
+            texts = [answer.sentences[key] for key in shown if key in answer.sentences]
             tell_all(texts or ["nothing of it is known: --full shows what is"])
             continue
         if answer.taken and not out.quiet:

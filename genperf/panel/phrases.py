@@ -411,8 +411,7 @@ class _Words(Struct, dict=True):
 
     def is_prose(self, word: str) -> bool:
         """Tell whether a word only joins others, or asks and is no cell."""
-        is_speed = "/" in word and header_of(word).kind == "rate"
-        return (is_speed or _PROSE.fullmatch(word) is not None) and _singular(word) not in self.cells
+        return _PROSE.fullmatch(word) is not None and _singular(word) not in self.cells
 
 
 def _singular(text: str) -> frozenset[str]:

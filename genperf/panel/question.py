@@ -39,6 +39,7 @@ from genperf.table.cells import parts_of
 from genperf.table.clean import is_number, label, number_in
 from genperf.table.shape import NO_KIND
 from genperf.vocabulary import any_of, words_of
+from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import (
     LEVELS,
     canonical_of,
@@ -74,7 +75,7 @@ class Requested(Struct, frozen=True):
     at: Mapping[str, str]
     #: What the answer does not heed: what stands in no column, or differs from what a column was in every run.
     notes: tuple[str, ...] = ()
-    #: Names and words that stand in no column, of which the first of the notes is.
+    #: Names and words that stand in no column, of which the first of the notes may be.
     absent: tuple[str, ...] = ()
     #: The column that a word of the question names: `model=bert` of a column a network.
     wanted: str = ""
@@ -170,12 +171,13 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     refused = [name for name in absent if name in at and not (is_known and not misspelt(name, spelled))]
     absent = [] if refused else absent
     in_question = settings.at | {name: at[name] for name in refused}
-    notes = (*notes_of_absent(absent), *constant_notes) if absent else tuple(constant_notes)
+    notes = (*notes_of_absent(absent), *constant_notes)
     return Requested(in_question, notes, tuple(absent), wanted, settings.names, options)
 
 
 def notes_of_absent(absent: Collection[str]) -> tuple[str, ...]:
-    """Return a note of what stands in no column, if anything does."""
+    """Return a note of what stands in no column, if anything but a speed such as `samples/s` does."""
+    absent = [word for word in absent if not ("/" in word and header_of(word).kind == "rate")]
     command = command_about(" ".join(absent))
     behind = f" (genperf {command} may say it)" if command else ""
     return (f"asked, and found nowhere in the runs: {listed([*absent])}{behind}",) if absent else ()

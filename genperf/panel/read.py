@@ -306,8 +306,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             return self
 
         is_of_all = column == together and column not in alone.values()
-        notes = requested.notes[1:] if is_of_all else _notes_beside(column, requested)
-        return replace(self, want=column, notes=notes)
+        return replace(self, want=column, notes=_notes_beside(column, requested, is_of_all))
 
     @cached_property
     def legend(self) -> Legend:
@@ -467,9 +466,10 @@ def table_of(source: Table | str | Path | pd.DataFrame, at: Mapping[str, Any] | 
     return recognised(source, {"skip_bad_rows": True}, at=texts).table()
 
 
-def _notes_beside(column: str, requested: Requested) -> tuple[str, ...]:
+def _notes_beside(column: str, requested: Requested, is_of_all: bool = False) -> tuple[str, ...]:
     """Return the notes of a question but of words of the column that it wants, or of its kind, such as memory."""
+    first = len(notes_of_absent(requested.absent))
     kind = header_of(column).kind
     of_kind = {word for word in requested.absent if kind and header_of(word).kind == kind}
     others = [word for word in requested.absent if not (word in of_kind or words_in(word) <= words_in(column))]
-    return (*notes_of_absent(others), *requested.notes[bool(requested.absent) :])
+    return (*notes_of_absent([] if is_of_all else others), *requested.notes[first:])
