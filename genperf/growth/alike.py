@@ -2,10 +2,10 @@
 
 For donors j that were measured at both counts, v_j = g(T_j(n*)) − g(T_j(n₀)) for three ways g to count a change, and
 
-    v ~ GP(μ₀, sp²·[c₀ + s²·exp(−Σ_c w_c·d_c) + σ²] + r²·l·l′)
+    v ~ GP(μ₀, sp²·[c₀ + s²·exp(−Σ_c w_c·d_c) + σ²])
 
-with d_c 0 or 1 between names and the squared difference of standardised numbers, l = ln T(n₀) less its mean (r is 0 but
-for the last g), and μ₀, sp the median and spread of v that the bank predicts for donors from their own runs to n₀.
+with d_c 0 or 1 between names and the squared difference of standardised numbers, and μ₀, sp the median and spread of v
+that the bank predicts for donors from their own runs to n₀.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,8 +24,6 @@ NOISE_PRIOR: tuple[float, float] = (0.1, 2.0)
 WEIGHT_PRIOR: tuple[float, float] = (0.1, 1.5)
 #: With fewer donors the prior of the weights is narrower: they hardly show which columns matter.
 ENOUGH_DONORS = 40
-#: r of the last g: a change in logarithms may go with the time.
-TIME_POWER = 0.4
 #: Changes below about twice this share of T(n₀) are counted in seconds by the last g, larger ones by logarithm.
 SECONDS_SHARE = 0.03
 #: A way to count weighs as its error on held-out blocks, `LEAST_BLOCK_ERROR` added, to this power; less with few.
@@ -43,7 +41,6 @@ class Change(Struct, frozen=True):
 
     of: Callable[[Array, Array], Array]
     onto: Callable[[Array, Array], Array]
-    sized: bool = False
 
 
 #: Seconds, square roots, and logarithms of large changes: asinh(Δ/2u) + ln u, u a share of the first time.
@@ -56,7 +53,6 @@ CHANGES = (
     Change(
         lambda t, second: np.asarray(np.arcsinh((second - t) / (2.0 * SECONDS_SHARE * t)) + np.log(SECONDS_SHARE * t)),
         lambda t, v: t + 2.0 * SECONDS_SHARE * t * np.sinh(np.clip(v - np.log(SECONDS_SHARE * t), -50.0, 50.0)),
-        sized=True,
     ),
 )
 
@@ -65,12 +61,11 @@ class DonorProcess:
     """The process over donors, at its largest posterior density, in units of sp: (v − μ₀)/sp ~ N(0, K).
 
     `distances` are d_c between the donors, shape (columns, donors, donors), `values` v, `middle` and `spread` μ₀ and
-    sp, and `size` is r·l of each donor: zero where a change does not go with the time. `logarithms` are those of
-    c₀, s², σ² and w, `inverse` is K⁻¹ and `dual` K⁻¹·(v − μ₀)/sp.
+    sp. `logarithms` are those of c₀, s², σ² and w, `inverse` is K⁻¹ and `dual` K⁻¹·(v − μ₀)/sp.
     """
 
-    def __init__(self, distances: Array, values: Array, middle: float, spread: float, size: Array) -> None:
-        self.distances, self.middle, self.spread, self.size = distances, middle, spread, size
+    def __init__(self, distances: Array, values: Array, middle: float, spread: float) -> None:
+        self.distances, self.middle, self.spread = distances, middle, spread
         self.away = (values - middle) / spread
         columns, count = distances.shape[:2]
         narrow = WEIGHT_PRIOR[1] * min(1.0, (count / ENOUGH_DONORS) ** 0.5)
@@ -82,11 +77,10 @@ class DonorProcess:
         self.dual = self.inverse @ self.away
 
     def _covariance(self, logarithms: Array) -> tuple[Array, Array]:
-        """Return K = c₀ + A + r²·l·l′/sp² + σ²·I, and its part A = s²·exp(−Σ_c w_c·d_c)."""
+        """Return K = c₀ + A + σ²·I, and its part A = s²·exp(−Σ_c w_c·d_c)."""
         level, likeness, noise = np.exp(logarithms[:3])
         alike = likeness * np.exp(-np.tensordot(np.exp(logarithms[3:]), self.distances, 1))
-        total = level + alike + np.outer(self.size, self.size) / self.spread**2
-        return np.asarray(total + (noise + 1e-9) * np.eye(len(alike))), np.asarray(alike)
+        return np.asarray(level + alike + (noise + 1e-9) * np.eye(len(alike))), np.asarray(alike)
 
     def _cost(self, logarithms: Array) -> tuple[float, Array]:
         """Return ½·y′·K⁻¹·y + ½·ln|K| + ½·Σ z² of the parameters, z by their prior, and its gradient."""
@@ -104,20 +98,20 @@ class DonorProcess:
         gradient = np.r_[level * by_covariance.sum(), np.sum(by_alike), noise * np.trace(by_covariance), by_weight]
         return cost, gradient + z / self._sd
 
-    def predict(self, distances: Array, size: Array) -> tuple[Array, Array, Array]:
+    def predict(self, distances: Array) -> tuple[Array, Array, float]:
         """Return the mean and standard deviation of other series' changes v, and that before any donor is known.
 
             mean = μ₀ + sp·k′·K⁻¹·(v_donors − μ₀)/sp,   sd² = sp²·(κ − k′·K⁻¹·k),   before² = sp²·κ
 
-        `distances` has the shape (columns, series, donors), `size` is r·l of the series.
+        `distances` has the shape (columns, series, donors).
         """
         level, likeness, noise = np.exp(self.logarithms[:3])
         far = np.tensordot(np.exp(self.logarithms[3:]), distances, 1)
-        across = level + likeness * np.exp(-far) + np.outer(size, self.size) / self.spread**2
-        before = level + likeness + noise + (size / self.spread) ** 2
+        across = level + likeness * np.exp(-far)
+        before = level + likeness + noise
         left = before - np.einsum("sd,de,se->s", across, self.inverse, across)
         sd = self.spread * np.sqrt(np.maximum(left, 1e-9))
-        return self.middle + self.spread * (across @ self.dual), sd, self.spread * np.sqrt(before)
+        return self.middle + self.spread * (across @ self.dual), sd, self.spread * float(np.sqrt(before))
 
     def held_out(self, block: Index) -> tuple[Array, Array]:
         """Return the mean and standard deviation of each donor, predicted without its block, the parameters kept.
@@ -155,35 +149,31 @@ class DonorChange(NamedTuple):
 
 
 def shown_by_donors(
-    distances: Array, times: tuple[Array, Array, Array], predicted: Sequence[tuple[float, float]], block: Index
+    distances: Array, times: tuple[Array, Array], predicted: Sequence[tuple[float, float]], block: Index
 ) -> list[list[DonorChange]]:
     """Return what donors show of the changes of some series, a term for each way to count.
 
-    `distances` has the shape (columns, donors + series, donors); `times` are T(n₀), T(n*) of the donors and T(n₀) of
-    the series; `predicted` is (μ₀, sp) for each of `CHANGES`. Donors of one number in `block` are held out together:
-    ways to count whose held-out errors are small weigh more, and too narrow ones are widened.
+    `distances` has the shape (columns, donors + series, donors); `times` are T(n₀) and T(n*) of the donors;
+    `predicted` is (μ₀, sp) for each of `CHANGES`. Donors of one number in `block` are held out together: ways to count
+    whose held-out errors are small weigh more, and too narrow ones are widened.
     """
-    donor_start, donor_last, series_start = times
+    donor_start, donor_last = times
     among_donors, to_donors = np.split(distances, [len(donor_start)], axis=1)
     blocks = len(np.unique(block))
     power = ERROR_POWER * min(1.0, blocks / ENOUGH_BLOCKS)
     # Of each way to count, its weight, and mean, sd, middle and prior_sd of each series' change.
     weights, answers = [], []
     for change, (middle, spread) in zip(CHANGES, predicted, strict=True):
-        # r·l, where r is zero but for a way that goes with the time.
-        size_power = TIME_POWER if change.sized else 0.0
-        donor_sizes = size_power * (np.log(donor_start) - np.log(donor_start).mean())
-        series_sizes = size_power * (np.log(series_start) - np.log(donor_start).mean())
         values = change.of(donor_start, donor_last)
-        process = DonorProcess(among_donors, values, middle, spread, donor_sizes)
+        process = DonorProcess(among_donors, values, middle, spread)
         mean, sd = process.held_out(block)
         errors = np.abs(change.onto(donor_start, mean) / donor_last - 1.0)
         weights.append(float(np.exp(np.mean(np.log(errors + LEAST_BLOCK_ERROR)))) ** -power)
         # Nine in ten of normal errors are within 1.645 standard deviations.
         misfit = float(np.quantile(np.abs(values - mean) / sd, 0.9)) / 1.645
         widening = max(misfit, 1.0) ** (blocks / (blocks + CALIBRATING_BLOCKS))
-        mean, sd, prior_sd = process.predict(to_donors, series_sizes)
-        answers.append(np.array([mean, sd * widening, np.full(len(series_start), middle), prior_sd]))
+        mean, sd, prior_sd = process.predict(to_donors)
+        answers.append(np.array([mean, sd * widening, np.full_like(sd, middle), np.full_like(sd, prior_sd)]))
     shares = (np.array(weights) / sum(weights)).tolist()
     of_series = np.array(answers).transpose(2, 0, 1).tolist()
     return [[DonorChange(k, shares[k], *numbers) for k, numbers in enumerate(ways)] for ways in of_series]

@@ -293,9 +293,8 @@ def _donor_changes(
         labels = [tuple(sorted(curve.labels.items())) for curve in reaching]
         block = np.array([labels.index(label) for label in labels]) if unlike else np.arange(len(reaching))
         before, after = (np.array([curve.seconds(at) for curve in reaching]) for at in (base, count))
-        times = before, after, np.array([curve.seconds(base) for curve in listed])
         predicted = _predicted(reaching, base, count)
-        changes.append(shown_by_donors(_distances(reaching, listed, base), times, predicted, block))
+        changes.append(shown_by_donors(_distances(reaching, listed, base), (before, after), predicted, block))
         columns.append(_factors_beyond(listed, reaching, base, count))
     # By the sum of the distances along all columns.
     named = _evenly_chosen(donors, MOST_DONORS)

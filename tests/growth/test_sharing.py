@@ -48,7 +48,7 @@ def process(seed: int = 0) -> DonorProcess:
     names, numbers = rng.integers(0, 3, (2, 15)), rng.standard_normal((2, 15))
     distances = [each[:, None] != each for each in names] + [(each[:, None] - each) ** 2 for each in numbers]
     values = names[0] + 0.1 * rng.standard_normal(15)
-    return DonorProcess(np.array(distances, float), values, 0.5, 1.0, 0.4 * numbers[0])
+    return DonorProcess(np.array(distances, float), values, 0.5, 1.0)
 
 
 def test_the_gradient_is_that_of_differences():
