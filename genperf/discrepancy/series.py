@@ -11,6 +11,7 @@ import numpy as np
 
 from genperf.arrays import AnyArray, Array, Columns
 from genperf.formula import parse, values_of
+from genperf.panel.panel import several_nodes
 
 #: Share of a configuration's noise at an anchor that every draw passes through: nothing but a safeguard of rounding.
 EXACT = 1e-6
@@ -66,7 +67,12 @@ def walk_from(axes: tuple[str, ...], step: float, anchors: Columns) -> RandomWal
 
 
 class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Doubts beyond the anchors of a series: there the slope of ln T per doubling is uncertain."""
+    """Limits and doubts beyond the anchors of a series.
+
+    A curve grows from the largest anchor at most in proportion to the scale, times the growth of one worker's work: a
+    single serial resource is the worst case. Where every anchor lies on one node, nothing bounds what the network costs
+    beyond it. Beyond the anchors the slope of ln T per doubling is uncertain.
+    """
 
     #: Formulas over the factors, along which the series was measured. The first is the scale.
     axes: tuple[str, ...]
@@ -74,6 +80,8 @@ class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     work: str
     #: Standard deviation of the slope of ln T per doubling.
     slope: float
+    #: Formula of the number of nodes; "1" where it is not known.
+    nodes: str = "1"
     #: The slope of a draw of a smaller scale is as uncertain as that of this scale.
     quietest: float = 1.0
     #: Mean of the slope towards larger values of the axes, in its standard deviations.
@@ -144,6 +152,17 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         variance = self.scales[:, None] ** 2 * (there.variance - gain @ near**2)
         variance += mean_weight**2 / precision[:, None]
         return mean, np.maximum(variance, 0.0) + self._slope(there.beyond, self.scales) ** 2
+
+    def limited(self, columns: Columns, at_anchors: Array, curve: Array) -> Array:
+        """Return `curve` at some rows, (draws, rows), growing no more than in proportion to the scale: `Extrapolation`.
+
+        `at_anchors` has the same curves at the anchors, shape (draws, anchors).
+        """
+        there = self._at(columns)
+        largest = at_anchors[:, there.largest, None]
+        # A draw whose curve is zero at the anchors (-inf) is limited nowhere, also where growth is not (inf).
+        limit = np.add(largest, there.growth, out=np.full(curve.shape, np.inf), where=np.isfinite(largest))
+        return np.asarray(np.minimum(curve, limit))
 
     def covariance(self, columns: Columns, scales: Array) -> Array:
         """Return the covariance of ln T between rows, shape (scales, rows, rows); its diagonal is `forecast`'s.
@@ -227,6 +246,9 @@ class PlacedRows(NamedTuple):
     #: Shape (rows,). Doublings beyond the anchors, and above them.
     beyond: Array
     ahead: Array
+    #: Place of the anchor that is the largest in scale and then in work; the most that ln of a curve may grow from it.
+    largest: int
+    growth: Array
 
 
 def _cells(columns: Columns, anchors: Columns) -> Cells:
@@ -242,11 +264,22 @@ def _rows(kernel: RandomWalk, at_anchors: Cells, extrapolation: Extrapolation, a
     `at_runs` and `positions` are log₂ of the axes, the scale first, and of the work, which is last.
     """
     anchors, rows = ({name: np.frombuffer(cells) for name, cells in at} for at in (at_anchors, at_rows))
-    formulas = (*extrapolation.axes, extrapolation.work)
-    at_runs, positions = (np.log2(evaluated(formulas, columns)) for columns in (anchors, rows))
+    formulas = (*extrapolation.axes, extrapolation.work, extrapolation.nodes)
+    (at_runs, runs_on_nodes), (positions, rows_on_nodes) = (
+        (np.log2(values[:, :-1]), several_nodes(values[:, -1]))
+        for values in (evaluated(formulas, columns) for columns in (anchors, rows))
+    )
     ahead = np.maximum(positions - at_runs.max(axis=0), 0.0)
     beyond = np.maximum(ahead, at_runs.min(axis=0) - positions).max(axis=1)
-    return PlacedRows(kernel.covariance(anchors, rows), kernel.variance(rows), beyond, ahead.max(axis=1))
+    # The last key is the first to sort by: the scale, then the work.
+    largest = int(np.lexsort((at_runs[:, -1], at_runs[:, 0]))[-1])
+    from_largest = (positions - at_runs[largest]) * np.log(2.0)
+    leaves_node = ~np.any(runs_on_nodes) & rows_on_nodes
+    bounded = (from_largest[:, 0] > 0.0) & ~leaves_node
+    # ln of the growth of the scale times that of the work, which bounds nothing where it falls.
+    growth = np.where(bounded, from_largest[:, 0] + np.maximum(from_largest[:, -1], 0.0), np.inf)
+    near = kernel.covariance(anchors, rows)
+    return PlacedRows(near, kernel.variance(rows), beyond, ahead.max(axis=1), largest, growth)
 
 
 @lru_cache(maxsize=KEPT_GEOMETRIES)

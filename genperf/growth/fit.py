@@ -108,7 +108,7 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
         )
         variances = np.r_[variances[: -offsets.shape[1]], np.zeros(offsets.shape[1])]
     slope = SLOPE_SD * step
-    beyond = Extrapolation(form.axes, form.work, slope, quietest=LEAST_SLOPE / slope, mean=MEAN_SLOPE)
+    beyond = Extrapolation(form.axes, form.work, slope, form.nodes, quietest=LEAST_SLOPE / slope, mean=MEAN_SLOPE)
     discrepancy = Discrepancy(
         kernel=walk_from(form.axes, step, series.columns),
         anchors=series.columns,
@@ -172,9 +172,10 @@ class WrittenReading(NamedTuple):
     places: list[int]
     #: The computation and the overheads.
     expression: Expression
-    #: Formulas of the axes of the walk and of one worker's work.
+    #: Formulas of the axes of the walk, of one worker's work and of the nodes.
     axes: tuple[str, ...]
     work: str
+    nodes: str
 
 
 def _form(series: MeasuredSeries, reading: CountReading, beside: Sequence[str]) -> WrittenReading:
@@ -224,4 +225,5 @@ def _form(series: MeasuredSeries, reading: CountReading, beside: Sequence[str]) 
         expression=Expression("series", tuple(terms), (*coefficients, *shapes)),
         axes=tuple(render(over_columns[text]) for text in axes),
         work=render(over_columns[work]),
+        nodes=render(over_columns[reading.nodes]),
     )

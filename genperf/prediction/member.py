@@ -116,10 +116,11 @@ class Member(Struct, frozen=True, eq=False, dict=True):
 
     def forecast(self, columns: Mapping[str, Any]) -> tuple[Array, Array]:
         """Return the mean and variance of ln T for every draw, of shape (draws, rows) or (1, rows)."""
-        curve = self.log_draws(columns)
         if self.discrepancy is None:
+            curve = self.log_draws(columns)
             return curve, np.zeros((1, curve.shape[1]))
-        return self.discrepancy.forecast(columns, self.log_at_anchors, curve)
+        limited = self.discrepancy.limited(columns, self.log_at_anchors, self.log_draws(columns))
+        return self.discrepancy.forecast(columns, self.log_at_anchors, limited)
 
     def mean_variance(self, spread: Spread, doublings: Array) -> Array:
         """Return the variance that distance from the data adds, shape (1, rows); a series' own discrepancy has it."""

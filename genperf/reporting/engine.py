@@ -186,6 +186,7 @@ def _discrepancy(discrepancy: Discrepancy, model: PageModel) -> dict[str, Any]:
             "slope": extrapolation.slope,
             "quietest": extrapolation.quietest,
             "mean": extrapolation.mean,
+            "nodes": model.formula(extrapolation.nodes),
         },
         "logarithms": discrepancy.logarithms,
         "whiten": whiten,

@@ -270,7 +270,7 @@ def _of_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> _R
     yield not matching, "discrepancies.kernel: axes, origin and step do not match"
     for name in (f.name for f in factors if f.numeric and f.positive and f.name in anchors):
         yield np.any(anchors[name] <= 0.0), f"discrepancies.anchors: an anchor's '{name}' is not above zero"
-    for text in (*walk.axes, *beyond.axes, beyond.work):
+    for text in (*walk.axes, *beyond.axes, beyond.work, beyond.nodes):
         parse(text, set(anchors), value="number or comparison")
     offsets = discrepancy.offsets
     fitting = offsets is None or (offsets.ndim == 2 and len(offsets) == len(scales) and 0 < offsets.shape[1] < count)

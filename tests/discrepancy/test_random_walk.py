@@ -50,5 +50,14 @@ def test_forecast_solves_the_kriging_system(draw: int) -> None:
     assert np.linalg.eigvalsh(covariance_of_draws).min() > -1e-12
 
 
+def test_growth_is_at_most_that_of_a_serial_resource() -> None:
+    steep = 3.0 * np.log(ASKED)[None, :] * np.ones((3, 1))
+    at_anchors = 3.0 * np.log(N)[None, :] * np.ones((3, 1))
+    mean, _ = walk().forecast({"n": ASKED}, at_anchors, walk().limited({"n": ASKED}, at_anchors, steep))
+    at_end, _ = walk().forecast({"n": ASKED}, curve(N) * 0.0, curve(ASKED) * 0.0)
+    # From 16 to 64 a time may grow four-fold at most, besides what the walk adds at the end.
+    assert np.all(mean[:, 4] - mean[:, 3] <= np.log(4.0) + 1e-9 + np.abs(at_end[:, 4] - at_end[:, 3]))
+
+
 def test_noise_of_a_run_is_its_own_and_the_series() -> None:
     assert walk().run_variance(0.03)[:, 0] == pytest.approx((SIZES * NOISE) ** 2 + 0.03**2)

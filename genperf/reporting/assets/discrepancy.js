@@ -103,6 +103,7 @@ class Discrepancy {
       const theta = along / precision, centred = away.map((v) => v - theta);
       return {
         square, theta, thetaVariance: 1 / precision,
+        last: curve[this.extrapolation.last],
         pull: this.whiten.map((row, j) => (square * dot(row, centred)) / total[j]),
         gain: total.map((v) => square / v),
       };
@@ -112,7 +113,7 @@ class Discrepancy {
   forecast(curve, x) {
     const point = this.kernel.point(x), across = this.across(point), here = this.kernel.variance(point);
     const near = this.whiten.map((row) => dot(row, across));
-    const [slope, drift] = this.extrapolation.at(x);
+    const [most, slope, drift] = this.extrapolation.at(x);
     const mean = new Float64Array(curve.length), variance = new Float64Array(curve.length);
     for (let d = 0; d < curve.length; d++) {
       const draw = this.draws[d];
@@ -123,7 +124,7 @@ class Discrepancy {
         known += draw.gain[j] * near[j] * near[j];
       }
       const scale = Math.max(this.scales[d], this.extrapolation.quietest);
-      mean[d] = curve[d] + draw.theta + pulled + scale * drift;
+      mean[d] = Math.min(curve[d], draw.last + most) + draw.theta + pulled + scale * drift;
       const left = draw.square * (here - known) + level * level * draw.thetaVariance;
       variance[d] = Math.max(left, 0) + (scale * slope) ** 2;
     }
@@ -217,25 +218,35 @@ class Stack {
 
 // What holds beyond the anchors of a series: genperf/discrepancy/series.py.
 class Extrapolation {
-  constructor({ axes, slope, quietest, mean }, anchors) {
+  constructor({ axes, slope, nodes, quietest, mean }, anchors) {
     this.axes = axes.map((f) => FORMULAS[f]);
+    this.nodes = FORMULAS[nodes];
+    this.onOneNode = anchors.every((x) => this.nodes(x) <= 1);
     this.slope = slope;
     this.quietest = quietest;
     this.mean = mean;
     this.anchors = anchors.map((x) => this.coordinates(x));
+    this.last = 0;
+    const after = (a, b) => a[0] > b[0] || (a[0] === b[0] && a.at(-1) >= b.at(-1));
+    this.anchors.forEach((a, i) => {
+      if (after(a, this.anchors[this.last])) this.last = i;
+    });
   }
   // log2 of the axes and, last, of one worker's work.
   coordinates(x) {
     return this.axes.map((f) => Math.log2(f(x)));
   }
-  // What the unknown slope adds: standard deviation, mean.
+  // The largest growth of a curve from the largest anchor, and what the unknown slope adds: standard deviation, mean.
   at(x) {
+    const there = this.coordinates(x), last = this.anchors[this.last];
+    const grown = (there[0] - last[0]) * LN2, work = (there.at(-1) - last.at(-1)) * LN2;
     let far = 0, ahead = 0;
-    this.coordinates(x).forEach((value, j) => {
+    there.forEach((value, j) => {
       const here = this.anchors.map((a) => a[j]);
       ahead = Math.max(ahead, value - Math.max(...here));
       far = Math.max(far, ahead, Math.min(...here) - value);
     });
-    return [this.slope * far, this.mean * this.slope * ahead];
+    const guarded = grown > 0 && !(this.onOneNode && this.nodes(x) > 1);
+    return [guarded ? grown + Math.max(work, 0) : Infinity, this.slope * far, this.mean * this.slope * ahead];
   }
 }

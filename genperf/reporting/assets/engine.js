@@ -85,6 +85,7 @@ function fitsText(p) {
 }
 
 // What `predict` computes, in the page: members × draws → target, interval, verdict. Mirrors genperf/prediction/.
+const LN2 = Math.log(2);
 
 // Numbers as genperf/result/arrays.py writes them; those in half precision are in units of their column's largest.
 const HALF_RANGE = 2 ** 14;
