@@ -71,7 +71,7 @@ def of_bank(curves: int) -> dict[str, Callable[..., Any]]:
     from genperf.growth import cluster, fit, hints, posterior
     from genperf.growth.bank import bank
 
-    kept = {posterior: ("_layout", "_posterior"), cluster: ("step_kinds", "strength_kinds")}
+    kept = {posterior: ("_logarithms", "_layout", "_posterior"), cluster: ("step_kinds", "strength_kinds")}
     kept |= {laws: ("_normal_draws",)}
     functions = {f"{room.__name__}.{name}": vars(room)[name] for room, names in kept.items() for name in names}
     caches = {p: lru_cache(f.cache_parameters()["maxsize"])(f.__wrapped__) for p, f in functions.items()}

@@ -1,7 +1,7 @@
 """`auto` on a series: the bank of curves, reweighted by its runs, as members that predict."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.series import walk_from
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
-from genperf.formula import Name, call, parse, render, substitute
+from genperf.formula import Name, Node, call, parse, render, substitute
 from genperf.gaussian import normal_quantiles
 from genperf.growth.bank import CONSTANT, DOUBLING, LATENCY, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
 from genperf.growth.cluster import Cluster
@@ -24,6 +24,9 @@ from genperf.models import Overhead
 from genperf.models.compose import unused_name
 from genperf.panel import Table
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
+
+#: Expressions of readings that are kept.
+KEPT_EXPRESSIONS = 64
 
 
 def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> Ensemble:
@@ -179,20 +182,33 @@ class WrittenReading(NamedTuple):
 
 
 def _form(series: MeasuredSeries, reading: CountReading, beside: Sequence[str]) -> WrittenReading:
-    """Write T = (a·work + Σ overheads)/divides over the columns of a series.
-
-    Fields of the reading named `beside` are axes of the walk with the scale. Only overheads that the reading can have
-    are written: without nodes none between them, and with a worker each none inside.
-    """
+    """Write a reading over the columns of a series; fields of it named `beside` are axes of the walk with the scale."""
     axes = tuple(dict.fromkeys((series.scale, *(getattr(reading, name) for name in beside))))
+    texts = (*axes, reading.workers, reading.nodes, reading.work, reading.divides)
+    names = {name for text in texts for name in parse(text).names}
+    nodes = tuple((name, node) for name in sorted(names) if (node := series.factors.node(name)) is not None)
+    # Beside work that never varies only the prior tells a constant from it.
+    varies = bool(np.ptp(np.log(series.values(reading.work))) > 1e-9)
+    columns = tuple(f.name for f in series.factors.factors)
+    return _form_over(reading, varies or reading.free_constant, axes, nodes, columns)
+
+
+@lru_cache(maxsize=KEPT_EXPRESSIONS)
+def _form_over(
+    reading: CountReading,
+    has_constant: bool,
+    axes: tuple[str, ...],
+    meant: tuple[tuple[str, Node], ...],
+    columns: tuple[str, ...],
+) -> WrittenReading:
+    """Write T = (a·work + Σ overheads)/divides, of a reading over canonical names, over a table's `columns`.
+
+    `meant` has the formula of each canonical name. Only overheads that the reading can have are written: without nodes
+    none between them, and with a worker each none inside. Groups of a table share one form.
+    """
     work = reading.work if reading.divides == "1" else f"({reading.work})/({reading.divides})"
     texts = (*axes, reading.workers, reading.nodes, reading.divides, work)
-    # The formula of each canonical name over the columns.
-    canonical_names = sorted({name for text in texts for name in parse(text).names})
-    meant = {name: node for name in canonical_names if (node := series.factors.node(name)) is not None}
-    over_columns = {text: substitute(parse(text).node, meant) for text in texts}
-    # Beside work that never varies only the prior tells a constant from it.
-    has_constant = bool(np.ptp(np.log(series.values(reading.work))) > 1e-9) or reading.free_constant
+    over_columns = {text: substitute(parse(text).node, dict(meant)) for text in texts}
     several_a_node, several_nodes = reading.nodes != reading.workers, reading.nodes != "1"
     possible = {"constant": has_constant, "inside": several_a_node, "doubling": several_a_node}
     chosen = [overhead for overhead in prior().overheads if possible.get(overhead.place, several_nodes)]
@@ -203,8 +219,7 @@ def _form(series: MeasuredSeries, reading: CountReading, beside: Sequence[str]) 
     computation = Overhead("computation", "a", formula, "constant")
     # The counts of an exchange may be in units of the smallest one; the work is always that of one worker.
     counts = {"workers": over_columns[reading.workers], "nodes": over_columns[reading.nodes]}
-    terms, coefficients, shapes = list[Term](), list[Constant](), list[Constant]()
-    used = {f.name for f in series.factors.factors}
+    terms, coefficients, shapes, used = list[Term](), list[Constant](), list[Constant](), {*columns}
     for overhead in (computation, *chosen):
         # Each constant in the formula → a name that no column and no other constant has.
         names: dict[str, str] = {}
@@ -215,7 +230,7 @@ def _form(series: MeasuredSeries, reading: CountReading, beside: Sequence[str]) 
         if overhead.shape:
             low, high = prior().shape[prior().overheads.index(overhead)].tolist()
             shapes.append(exponent(names[overhead.shape], low, high, low))
-        meaning = meant if overhead is computation else counts
+        meaning = dict(meant) if overhead is computation else counts
         constants = {constant: Name(name) for constant, name in names.items()}
         term = substitute(parse(overhead.formula).node, {**meaning, **constants})
         divided = term if reading.divides == "1" else call("divide", term, over_columns[reading.divides])

@@ -19,9 +19,10 @@ from genperf.prediction.bands import MixtureForecast
 POSTERIOR_DRAWS = 800
 #: Share of the draws, in the middle of those along the growth, whose mean is the decomposition that is shown.
 SHOWN_SHARE = 0.5
-#: Layouts that are kept, of 1 MB each, and posteriors, of 0.5 MB each. A series without nodes and its look-back have up
-#: to twelve layouts; the folds of a table of factors share about half of their posteriors.
+#: Layouts that are kept, of 1 MB each, posteriors, of 0.5 MB each, and counts, of 130 kB each. A series without nodes
+#: and its look-back have up to twelve layouts; the folds of a table of factors share about half of their posteriors.
 KEPT_LAYOUTS, KEPT_POSTERIORS = 64, 96
+KEPT_COUNTS = 192
 #: ln of the least weight, nothing beside the others: exp takes twenty times as long of numbers that underflow.
 LEAST_LOGARITHM = -700.0
 #: Least count or work, relative to the largest: sizes of a message span more decades than counts are told apart by.
@@ -131,6 +132,7 @@ class Layout:
         return weights, top + float(np.log(weights.sum() / weights.shape[1]))
 
 
+@lru_cache(maxsize=KEPT_COUNTS)
 def _logarithms(workers: float, nodes: float, work: float, constant: bool) -> Array:
     """Return ln(work + Σ size·value) over the overheads, with the constant (the last) or without, of each curve."""
     constants, drawn, total = prior(), bank(), np.full(len(bank().step), work)
