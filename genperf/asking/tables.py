@@ -102,8 +102,8 @@ MAX_QUANTITIES = 12
 #: Relative difference up to which runs of different names may be repeats, and the ratio of the ends of what was
 #: measured above which its median may be of different things: few steps take four times as long as others. Guesses.
 SAME_VALUES, FAR_APART = 0.05, 4.0
-#: What a question in words has, and the name of a quantity has not: a number, or a sign.
-_QUESTION = re.compile(r"(?<!\S)[$€£]?\d|=")
+#: What a question in words has, and a name of a quantity that is no column has not: a blank, a number, or a sign.
+_QUESTION = re.compile(r"\S\s+\S|^[$€£]?\d|=")
 #: Without a question also so many times the largest count.
 FARTHEST_MULTIPLE = 8.0
 
@@ -184,7 +184,10 @@ def ask(
     is_file = is_path and bool(at or configuration) and Path(str(table)).is_file()
     run_in_words = row_in([str(table)]) if is_path and not is_file else {}
     requested = {**(at or {}), **({} if run_in_words else configuration)}
-    if want is not None and _QUESTION.search(want) and not (isinstance(table, pd.DataFrame) and want in table):
+    source = None
+    if not (isinstance(table, FitResult | GroupedResult) or is_model_file(table) or run_in_words):
+        source = open_files([str(table)]) if is_path else open_source(table)
+    if want is not None and _QUESTION.search(want) and (source is None or want not in source.columns):
         requested, want = {**requested, SCALE: want}, None
     lists = {n: list(values) for n, values in requested.items() if isinstance(values, (list, tuple, range, np.ndarray))}
     places = [
@@ -192,14 +195,13 @@ def ask(
         for values in product(*lists.values())
     ]
     about: FitResult | GroupedResult | Subject
-    if isinstance(table, FitResult | GroupedResult) or is_model_file(table):
-        about = table if isinstance(table, GroupedResult) else model_of(table)
+    if source is not None:
+        options = {**(roles or {}), "work": work}
+        about = subject_of(source, question, lambda cells: recognised(cells, options, tokens=tokens is not None))
     elif run_in_words:
         about = {**configuration, **run_in_words}
     else:
-        cells = open_files([str(table)]) if is_path else open_source(table)
-        options = {**(roles or {}), "work": work}
-        about = subject_of(cells, question, lambda source: recognised(source, options, tokens=tokens is not None))
+        about = table if isinstance(table, GroupedResult) else model_of(table)
     places, answers = answers_about(about, places, want, question)
     return answers if lists or len(places) > 1 else answers[0]
 
@@ -482,7 +484,9 @@ def _hint_beside(opened: Recognised, name: str) -> str:
         return hint
     scale = opened.reading.scale if command == "suggest" else None
     at = "" if scale is None else f" --at {shlex.quote(scale)}={2 * opened.reading.columns[scale].values.max():g}"
-    return f"genperf {command} {shlex.quote(opened.source.name)}{at}, or {hint}"
+    # An option behind the table, which it would take for its value.
+    name, *options = command.split()
+    return f"{' '.join(['genperf', name, shlex.quote(opened.source.name), *options])}{at}, or {hint}"
 
 
 def _requested_cells(opened: Recognised) -> dict[str, str]:

@@ -171,7 +171,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     refused = [name for name in absent if name in at and not (is_known and not misspelt(name, spelled))]
     absent = [] if refused else absent
     in_question = settings.at | {name: at[name] for name in refused}
-    notes = (*notes_of_absent(absent), *constant_notes)
+    notes = (*notes_of_absent(absent), *constant_notes) if absent else tuple(constant_notes)
     return Requested(in_question, notes, tuple(absent), wanted, settings.names, options)
 
 

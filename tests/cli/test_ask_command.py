@@ -604,11 +604,32 @@ def test_a_count_may_be_a_multiple_of_the_largest_one(shell: Shell, words: str, 
 
 
 @pytest.mark.parametrize(
+    ("words", "counts"),
+    [
+        ("is 64 gpus worth it over 32", [64, 32]),
+        ("two thousand gpus", [2000]),
+        ("a hundred gpus", [100]),
+        ("128 gpus 20 % more", [128]),
+    ],
+)
+def test_counts_in_words(words: str, counts: list[int]) -> None:
+    answers = gp.ask(pd.DataFrame({"gpus": [8, 16, 32], "images_per_s": [1900.0, 3740.0, 7300.0]}), words)
+    answers = answers if isinstance(answers, list) else [answers]
+    assert [answer.to_dict()["at"]["gpus"] for answer in answers] == counts
+
+
+def test_python_asks_in_words_without_a_number_as_the_command_line_does() -> None:
+    runs = pd.DataFrame({"gpus": [8, 16, 32], "images_per_s": [1900.0, 3740.0, 7300.0]})
+    assert gp.ask(runs, "is this scaling normal?").value == gp.ask(runs).value
+
+
+@pytest.mark.parametrize(
     ("words", "hint"),
     [
         ("best number of gpus", "genperf optimize runs.csv"),
-        ("where is the knee", "genperf explain runs.csv"),
-        ("how many gpus for 90% efficiency", "genperf explain runs.csv"),
+        ("where is the knee", "genperf explain runs.csv --knee"),
+        ("where does efficiency fall below 50 %", "genperf explain runs.csv --knee"),
+        ("how many gpus for 90% efficiency", "genperf explain runs.csv --knee"),
         ("what should i run next", "genperf suggest runs.csv --at gpus=64"),
     ],
 )
@@ -626,7 +647,7 @@ def test_gigabytes_ask_for_the_memory_and_are_no_global_batch(shell: Shell) -> N
         assert (answer["quantity"], answer["at"]["gpus"]) == ("mem_gb", 64)
         assert answer["lower"] < 32 < answer["upper"]
     # What nothing in the runs says, another command may.
-    assert "(genperf explain may say it)" in done(shell, "ask", "runs.csv", "64 gpus, where does it stop paying")
+    assert "(genperf explain --knee may say it)" in done(shell, "ask", "runs.csv", "64 gpus, where does it stop paying")
 
 
 def test_the_best_level_is_asked_of_another_command_and_which_one_compares_all(shell: Shell) -> None:
