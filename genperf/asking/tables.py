@@ -102,8 +102,8 @@ MAX_QUANTITIES = 12
 #: Relative difference up to which runs of different names may be repeats, and the ratio of the ends of what was
 #: measured above which its median may be of different things: few steps take four times as long as others. Guesses.
 SAME_VALUES, FAR_APART = 0.05, 4.0
-#: What a question in words has, and a name of a quantity that is no column has not: a blank, a number, or a sign.
-_QUESTION = re.compile(r"\S\s+\S|^[$€£]?\d|=")
+#: What a question in words has, and the name of a quantity has not: a number, or a sign.
+_QUESTION = re.compile(r"(?<!\S)[$€£]?\d|=")
 #: Without a question also so many times the largest count.
 FARTHEST_MULTIPLE = 8.0
 
@@ -187,8 +187,10 @@ def ask(
     source = None
     if not (isinstance(table, FitResult | GroupedResult) or is_model_file(table) or run_in_words):
         source = open_files([str(table)]) if is_path else open_source(table)
-    if want is not None and _QUESTION.search(want) and (source is None or want not in source.columns):
-        requested, want = {**requested, SCALE: want}, None
+    if want is not None and (source is None or want not in source.columns):
+        # `step time` is a quantity, `is it normal` is none.
+        is_question = _QUESTION.search(want) or (" " in want.strip() and not header_of(want).kind)
+        requested, want = ({**requested, SCALE: want}, None) if is_question else (requested, want)
     lists = {n: list(values) for n, values in requested.items() if isinstance(values, (list, tuple, range, np.ndarray))}
     places = [
         {name: label(value) for name, value in {**requested, **dict(zip(lists, values, strict=True))}.items()}
