@@ -8,9 +8,8 @@ from rich.text import Text
 
 from genperf.asking.answer import MEASURED, Answer, Row, footer_of, in_a_line, rows_of
 from genperf.facts import Planned
-from genperf.panel.machine import PLACES
 from genperf.table.clean import is_number
-from genperf.vocabulary.names import column_named, meant_by
+from genperf.vocabulary.names import LEVELS, column_named, meant_by
 from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
 from genperf.words.growth import limits_text, plan_line
 from genperf.words.numbers import count_text, join_values
@@ -115,6 +114,6 @@ def _name_of(answer: Answer, apart: Mapping[str, str]) -> str:
     settings = {
         c: value
         for c, value in settings.items()
-        if c != facts.growth.name and (meant_by(c) not in PLACES or c in kinds)
+        if c != facts.growth.name and (meant_by(c) not in (*LEVELS, "devices_per_node") or c in kinds)
     }
     return ", ".join(filter(None, [count, join_values(settings)]))

@@ -176,12 +176,16 @@ def _split_words(table: tuple[str, ...], at: tuple[str, ...]) -> tuple[tuple[str
     """Return the files or runs that are named, and `--at` with the words behind them, where these are no file."""
     count = max((n for n, text in enumerate(table, 1) if Path(text).exists() or _RUN.fullmatch(text)), default=0)
     further = table[count:]
-    words = " ".join(text for text in further if "=" not in text.strip("="))
+    settings = [text for text in further if "=" in text.strip("=")]
+    words = " ".join(text for text in further if text not in settings)
     in_folder = any("/" in word and Path(word).parent.is_dir() for word in words.split())
     is_question = re.search(r"\d|\S\s+\S", " ".join(further)) is not None
     if not count or _PATH.search(words) or in_folder or not is_question:
         return table, at
-    return table[:count], (*at, *(text for text in further if "=" in text.strip("=")), *filter(None, [words]))
+    if len({text.partition("=")[0] for text in settings}) < len(settings):
+        # `tp=8 pp=1 vs tp=4 pp=2` is two configurations, each as it stands.
+        return table[:count], (*at, " ".join(further))
+    return table[:count], (*at, *settings, *filter(None, [words]))
 
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:

@@ -99,6 +99,10 @@ def with_scale(texts: Sequence[str], names: Collection[str] | None = None) -> li
     settings, words = list[str](), list[str]()
     for text in texts:
         name, _, value = text.partition("=")
+        if len(names_in_text := re.findall(r"(?<!\S)[\w-]+(?==)", text)) > len({*names_in_text}):
+            # `tp=8 pp=1 vs tp=4 pp=2` is two configurations.
+            words.append(text)
+            continue
         # `gpus=64 batch 32` and `gpus=64 at 2/h` say more than one value.
         says_more = re.search(r"\s\d[\d.,]*\s+[^\W\d]|^\d+\s+[^\W\d]{2}.*\s\d", value) is not None
         is_named = (name in (names or ()) and not says_more) or re.fullmatch(r"\S+=(?:\(.*\))?", text) is not None

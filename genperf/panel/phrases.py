@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from typing import TypeAlias, TypeVar
 
 from msgspec import Struct, field
@@ -31,10 +31,14 @@ _OF_HEADERS = frozenset({"num", "number", "of", "per"})
 #: Words of one name in a question, at most.
 MOST_WORDS = 5
 #: Words that name nothing where no cell has them, and those of them that are no part of a name; before a count that is
-#: asked for, or before what is compared; between two values of one name; and between a name and its value.
-_PROSE, _NO_NAME, _COUNTING, _WHICH, _BETWEEN, _OF_A_VALUE = (
+#: asked for, or before what is compared; between two values of one name, or two configurations; and between a name and
+#: its value.
+_PROSE, _NO_NAME, _COUNTING, _WHICH, _BETWEEN, _ALTERNATIVE, _OF_A_VALUE = (
     re.compile(f"(?i){any_of(*(f'headers.{of}' for of in places.split()))}")
-    for places in ("joining asking question", "joining asking", "how_many which", "which", "between", "of_a_value")
+    for places in (
+        *("joining asking question", "joining asking", "how_many which", "which", "between", "alternative"),
+        "of_a_value",
+    )
 )
 #: What words of a comparison or a plan are about.
 _COMPARISONS = ("compare", "optimize")
@@ -71,7 +75,8 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     if of_runs is not None and not (machine and remainder.strip()):
         # `8n8g` of a column of such names; a machine is taken apart later.
         return settings | {SCALE if machine else of_runs: text}, [], options
-    phrases = _Words(legend, words_of_question(text)).read()
+    words = _Words(legend, words_of_question(text))
+    phrases = words.read()
     nameless = [name for name, value in phrases if not value and name[0] != "-"]
     phrases = [(name, value) for name, value in phrases if value or name[0] == "-"]
     columns = {name: column_of_setting(legend, name, text) or name for name, text in (*settings.items(), *phrases)}
@@ -95,7 +100,9 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
             if is_list
             else "one of them"
         )
-        raise SeveralValuesError(f"the question has both {what}", hint=hint, values=values if is_list else {})
+        alternatives = words.alternatives(columns, values)
+        places = alternatives or [dict(zip(values, of, strict=True)) for of in product(*values.values())]
+        raise SeveralValuesError(f"the question has both {what}", hint=hint, places=places if is_list else [])
     options |= {name.removeprefix("--"): text for name, (text,) in values.items() if name[0] == "-"}
     return {name: text for name, (text,) in values.items() if name[0] != "-"}, nameless, options
 
@@ -103,10 +110,10 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
 class SeveralValuesError(TableError):
     """The words of a question have several values of one name, `64 or 128 gpus`, which `ask` answers one by one."""
 
-    def __init__(self, message: str, *, hint: str | None = None, values: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, message: str, *, hint: str | None = None, places: list[dict[str, str]]) -> None:
         super().__init__(message, hint=hint)
         #: The configurations; none where the values contradict each other.
-        self.places = [dict(zip(values, place, strict=True)) for place in product(*values.values())] if values else []
+        self.places = places
 
 
 class _Words(Struct, dict=True):
@@ -118,6 +125,8 @@ class _Words(Struct, dict=True):
     phrases: list[tuple[str, str]] = field(default_factory=list)
     #: The column whose values are compared: `which framework`.
     compared: str = ""
+    #: How many phrases stand before each word that parts two configurations, `vs`.
+    ends: list[int] = field(default_factory=list)
 
     @cached_property
     def headers(self) -> dict[frozenset[str], list[tuple[str, str]]]:
@@ -144,15 +153,27 @@ class _Words(Struct, dict=True):
         kinds = (self.read_sign, self.read_relative, self.read_machine, self.read_counted, self.read_named)
         place = 0
         while place < len(self.words):
+            is_parted = _ALTERNATIVE.fullmatch(self.words[place]) is not None
             place, name, value = next(
                 phrase for kind in (*kinds, self.read_cell_or_prose, self.split_glued) if (phrase := kind(place))
             )
             self.phrases += [(name, value)] if name else []
+            self.ends += [len(self.phrases)] if is_parted and not name else []
         if self.compared and all(
             column_by_name(self.legend, n, self.legend.columns) != self.compared for n, _ in self.phrases
         ):
             self.phrases += [(self.compared, level) for level in self.legend.columns[self.compared].levels]
         return self.phrases
+
+    def alternatives(self, columns: Mapping[str, str], values: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+        """Return the configurations of `tp 8 pp 1 vs tp 4 pp 2`, whose parts have all names that vary, else none."""
+        parts = pairwise([0, *self.ends, len(self.phrases)])
+        settings = [{columns.get(n, n): value for n, value in self.phrases[begin:end]} for begin, end in parts]
+        varying = {columns.get(name, name): name for name, of_name in values.items() if len(of_name) > 1}
+        if len(varying) < 2 or not all(varying.keys() <= of_part.keys() for of_part in settings):
+            return []
+        common = {name: of_name[0] for name, of_name in values.items()}
+        return [{**common, **{name: of_part[column] for column, name in varying.items()}} for of_part in settings]
 
     def read_sign(self, place: int) -> Phrase | None:
         """Read an option, `--price=$2/h`, or a sign, which says nothing by itself; refuse what is denied."""

@@ -618,6 +618,26 @@ def test_counts_in_words(words: str, counts: list[int]) -> None:
     assert [answer.to_dict()["at"]["gpus"] for answer in answers] == counts
 
 
+LAYOUTS = "dp,tp,pp,step_s\n" + "".join(
+    f"{d},{t},{p},{40 / (d * t * p) * (1 + 0.1 * (t - 1) + 0.05 * (p - 1)) + 0.05 * d:.4f}\n"
+    for d in (1, 2, 4)
+    for t in (1, 2, 4)
+    for p in (1, 2)
+)
+
+
+@pytest.mark.parametrize(
+    "words", ["tp=4 pp=1 vs tp=2 pp=2", "tp 4 pp 1 or tp 2, pp 2", ("tp=4", "pp=1", "vs", "tp=2", "pp=2")]
+)
+def test_two_configurations_in_words_are_two_and_no_grid(shell: Shell, words: str | tuple[str, ...]) -> None:
+    Path("runs.csv").write_text(LAYOUTS)
+    question = (words,) if isinstance(words, str) else words
+    answers = reply(shell, "ask", "runs.csv", *question)
+    assert [(answer["at"]["tp"], answer["at"]["pp"]) for answer in answers] == [(4, 1), (2, 2)]
+    # The ways tell the rows apart, whose devices may be the same.
+    assert_says(done(shell, "ask", "runs.csv", *question), ["tp=4, pp=1", "tp=2, pp=2"])
+
+
 def test_python_asks_in_words_without_a_number_as_the_command_line_does() -> None:
     runs = pd.DataFrame({"gpus": [8, 16, 32], "images_per_s": [1900.0, 3740.0, 7300.0]})
     assert gp.ask(runs, "is this scaling normal?").value == gp.ask(runs).value
