@@ -232,7 +232,7 @@ def command_about(words: str) -> str | None:
     """Return the command that words of a question are about; None where they are about none.
 
     >>> command_about("best number of gpus"), command_about("where is the knee"), command_about("64 gpus")
-    ('optimize', 'explain', None)
+    ('optimize', 'explain --knee', None)
     """
     topics = (of for of in section("commands") if re.search(rf"(?<!\S){any_of(f'commands.{of}')}(?!\S)", words.lower()))
     return next(topics, None)
