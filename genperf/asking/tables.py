@@ -567,10 +567,10 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
     runs_of = {key: counts[of & ended] for key, of in rows_of.items()}
     settings = [(reading.columns[n], text) for n, text in at.items() if n in reading.columns and n != reading.scale]
     numbers = [(column.values, column.rows_with(text)) for column, text in settings if column.numeric]
-    shown = {key: sum((of & has).any() or np.ptp(v[of]) > 0.0 for v, has in numbers) for key, of in rows_of.items()}
+    varied_at = {key: sum((of & has).any() or np.ptp(v[of]) > 0.0 for v, has in numbers) for key, of in rows_of.items()}
     measured_at = {key: sum((of & has).any() for _, has in numbers) for key, of in rows_of.items()}
     size_of = {
-        key: (shown[key], measured_at[key], len(np.unique(of_key)), np.nanmax(of_key, initial=0.0))
+        key: (varied_at[key], measured_at[key], len(np.unique(of_key)), np.nanmax(of_key, initial=0.0))
         for key, of_key in runs_of.items()
     }
     best = max(size_of, key=size_of.__getitem__)

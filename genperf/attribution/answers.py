@@ -354,10 +354,13 @@ class Comparison(PrintedAnswer, frozen=True, eq=False):
     def content(self) -> Iterator[Line]:
         """The answer in words above the terms that change, each configuration under its name."""
         changes = self.terms["change"].abs()
-        shown = changes > LEAST_SHARE_SHOWN * changes.max()
-        yield self.sentence, for_people(self.terms[shown].rename(columns={"a": self.name_a, "b": self.name_b}), [])[0]
+        large = changes > LEAST_SHARE_SHOWN * changes.max()
+        yield (
+            self.sentence,
+            for_people(self.terms[large].rename(columns={"a": self.name_a, "b": self.name_b}), [])[0],
+        )
         of_either = (self.terms[["a", "b"]] != 0.0).any(axis=1)
-        if others := int((of_either & ~shown).sum()):
+        if others := int((of_either & ~large).sum()):
             yield f"{counted(others, 'other term')}: no change, or less"
         # With one overlap its row is among the terms already.
         if len(self.hidden) > 1:

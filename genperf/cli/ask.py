@@ -163,8 +163,8 @@ def _show(
             tell(f"At {join_values(apart)}:")
         if keys:
             # What cannot be relied on is said of each topic.
-            shown = [*keys, *(["sure"] if answer.verdict == BLIND else [])]
-            texts = [answer.sentences[key] for key in shown if key in answer.sentences]
+            keys_to_tell = [*keys, *(["sure"] if answer.verdict == BLIND else [])]
+            texts = [answer.sentences[key] for key in keys_to_tell if key in answer.sentences]
             tell_all(texts or ["nothing of it is known: --full shows what is"])
             continue
         if answer.taken and not out.quiet:
@@ -174,18 +174,19 @@ def _show(
 
 def _split_words(table: tuple[str, ...], at: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the files or runs that are named, and `--at` with the words behind them, where these are no file."""
+    from genperf.cli.options import names_repeat
+
     count = max((n for n, text in enumerate(table, 1) if Path(text).exists() or _RUN.fullmatch(text)), default=0)
     further = table[count:]
-    settings = [text for text in further if "=" in text.strip("=")]
-    words = " ".join(text for text in further if text not in settings)
+    words = " ".join(text for text in further if "=" not in text.strip("="))
     in_folder = any("/" in word and Path(word).parent.is_dir() for word in words.split())
     is_question = re.search(r"\d|\S\s+\S", " ".join(further)) is not None
     if not count or _PATH.search(words) or in_folder or not is_question:
         return table, at
-    if len({text.partition("=")[0] for text in settings}) < len(settings):
-        # `tp=8 pp=1 vs tp=4 pp=2` is two configurations, each as it stands.
+    if names_repeat(" ".join(further)):
+        # Which value goes with which is in the order of the words.
         return table[:count], (*at, " ".join(further))
-    return table[:count], (*at, *settings, *filter(None, [words]))
+    return table[:count], (*at, *(text for text in further if "=" in text.strip("=")), *filter(None, [words]))
 
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:

@@ -49,8 +49,8 @@ def validate(
         target = measured.target
         rmse = f", rmse in {target.unit}" if target.unit else ""
         scores, fitted = outcome.frame(), [score for score in outcome.models if score.failed is None]
-        shown = scores[scores["failed"] == ""].drop(columns="failed")
-        out.frame(shown, f"{measured.source}, {scheme}: errors of the predicted {target.name} in %{rmse}")
+        scores_of_fitted = scores[scores["failed"] == ""].drop(columns="failed")
+        out.frame(scores_of_fitted, f"{measured.source}, {scheme}: errors of the predicted {target.name} in %{rmse}")
         for score in fitted:
             for text in score.notes:
                 out.note(f"{score.model}: {text}")

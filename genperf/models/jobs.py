@@ -130,7 +130,7 @@ def adam(factors: Panel) -> Sequence[Expression]:
     work = "*work/batch" if factors.has("work") and factors.has("batch") else ""
     contended, parted = factors.varies("threads"), factors.varies("partitions")
     # Each term, and whether the runs can show it.
-    shown = {
+    terms_of_names = {
         "compute": (f"a*samples{work}/workers/partitions" + ("/threads**eta" if contended else ""), True),
         "memory contention": (f"kappa*threads*samples{work}/workers/partitions", contended),
         "activations": ("beta_a*activations*samples/workers*(1 - 1/partitions)", parted),
@@ -138,7 +138,7 @@ def adam(factors: Panel) -> Sequence[Expression]:
         "weights": ("beta_w*bytes*samples/batch/servers", True),
         "exchange": ("alpha_w*samples/batch/workers", factors.varies("batch") or contended or parted),
     }
-    terms = {name: text for name, (text, is_shown) in shown.items() if is_shown}
+    terms = {name: text for name, (text, is_shown) in terms_of_names.items() if is_shown}
     # What the runs of some tables cannot tell from other terms is left out where the fit predicts as well without it.
     separate = {"activations": factors.has("activations"), "exchange": factors.varies("batch")}
     unsure = [name for name in terms if not separate.get(name, True)]

@@ -129,8 +129,8 @@ def laws(factors: Panel, overlap: Overlap, family: str) -> Sequence[Expression]:
     what the other phases leave of the total, so that it may be none. Where no column tells the work, those of the
     phases show whether all workers share it or each has its own.
     """
-    shown = share(factors)
-    works = (shown,) if shown.known or not factors.phases & {*READING, *PASSES} else (shown, Share("1", "workers"))
+    shared = share(factors)
+    works = (shared,) if shared.known or not factors.phases & {*READING, *PASSES} else (shared, Share("1", "workers"))
     distinguishable = "exchange" in factors.phases and factors.varies("workers", LEAST_COUNTS)
     updates = (True,) if "update" in factors.phases or not factors.phases else (False, True)
     carriers = _EXCHANGES if distinguishable else _EXCHANGES[:1]

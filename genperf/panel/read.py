@@ -468,8 +468,8 @@ def table_of(source: Table | str | Path | pd.DataFrame, at: Mapping[str, Any] | 
 
 def _notes_beside(column: str, requested: Requested, is_of_all: bool = False) -> tuple[str, ...]:
     """Return the notes of a question but of words of the column that it wants, or of its kind, such as memory."""
-    first = len(notes_of_absent(requested.absent))
+    count_of_notes = len(notes_of_absent(requested.absent))
     kind = header_of(column).kind
     of_kind = {word for word in requested.absent if kind and header_of(word).kind == kind}
     others = [word for word in requested.absent if not (word in of_kind or words_in(word) <= words_in(column))]
-    return (*notes_of_absent([] if is_of_all else others), *requested.notes[first:])
+    return (*notes_of_absent([] if is_of_all else others), *requested.notes[count_of_notes:])

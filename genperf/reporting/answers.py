@@ -196,8 +196,8 @@ def _largest_part(place: Place) -> Section:
     if answer is not None and limit.parts:
         # The member's name belongs to the expert parts. A change that many draws do not reach is not determined.
         first_of = {row["what"]: row for row in reversed([*changes(result, answer.steps, answer.interval)])}
-        first = [first_of[what] for what in ("term", "overlap") if what in first_of]
-        decided = [row for row in first if row["before"] == row["after"] or np.isfinite(row["upper"])]
+        first_changes = [first_of[what] for what in ("term", "overlap") if what in first_of]
+        decided = [row for row in first_changes if row["before"] == row["after"] or np.isfinite(row["upper"])]
         sentences += [prose(answer.crossover(row)) for row in decided]
     return Section(about, limit_short(limit), tuple(sentences))
 

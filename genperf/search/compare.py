@@ -116,8 +116,8 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
         if "fits" in table:
             columns["fits"] = (100 * table["fits"]).map("{:.0f} %".format)
         # A throughput in tokens has a column.
-        shown = {"tokens_per_s"} if quantity.samples == "tokens" else set()
-        reported = {n: QUANTITIES[n] for n in REPORTED if n in table and n not in shown}
+        with_columns = {"tokens_per_s"} if quantity.samples == "tokens" else set()
+        reported = {n: QUANTITIES[n] for n in REPORTED if n in table and n not in with_columns}
         for name, row in reported.items():
             head = f"{row.label} ({row.unit})" if row.unit else row.label
             columns[head] = table[name].map(share_text if row.is_share else three_digits)

@@ -601,12 +601,12 @@ def _no_answer(search: Search, evaluation: Evaluation, looked: int, keep_alone: 
     none_looked = "no configuration" if looked == 1 else f"none of the {looked:,} best configurations"
     broken = next((name for name, count in keep_alone.items() if not count), None)
     if not remaining and not evaluation.feasible and evaluation.unfit:
-        may, known, lower = "would", "the failed runs show it", ""
+        may, reason, lower = "would", "the failed runs show it", ""
         if evaluation.uncertain:
-            may, known = "may", f"the largest probability of fitting is {evaluation.likeliest:.2g}"
+            may, reason = "may", f"the largest probability of fitting is {evaluation.likeliest:.2g}"
             lower = f"--fits {np.floor(100 * evaluation.likeliest) / 100:g}, "
         text = (
-            f"{counted(evaluation.unfit, 'configuration')} {may} fail, and no other satisfies the constraints; {known}"
+            f"{counted(evaluation.unfit, 'configuration')} {may} fail, and no other satisfies the constraints; {reason}"
         )
         hint = f"smaller values in --over, {lower}or measure runs that fit"
     elif broken == DEADLINE or (not remaining and evaluation.late):

@@ -325,10 +325,10 @@ def suggest(
     after = width if chosen.empty else float(chosen["width"].iloc[-1])
     places = places_of(values, named_values, chosen)
     # What is narrow enough is the interval that a run narrows; else it is shown as every answer shows it.
-    shown = interval_now if is_met else expected
-    following_run = NextRun(named_values, places, shown, width, after, within, is_met, beyond)
+    target_interval = interval_now if is_met else expected
+    following_run = NextRun(named_values, places, target_interval, width, after, within, is_met, beyond)
     samples = None if rated_step is None else rated_step.at(query.columns)
-    rate = None if samples is None else shown.dividing(float(samples[0]))
+    rate = None if samples is None else target_interval.dividing(float(samples[0]))
     return Suggestions(
         target=values,
         value=expected.value,

@@ -485,8 +485,8 @@ def _parsed_texts(
     parts_by_text = {text: parts for text, parts in parts_by_text.items() if text not in durations}
     # In `24,706 ± 296` a decimal comma would make the number less than its scatter.
     scattered = [match for match in map(_SCATTERED.match, parts_by_text) if match is not None]
-    shown = "" if any(int(match[1]) < int(match[2]) for match in scattered) else delimiter
-    decimal_comma = points or _decimal_comma([parts.number for parts in parts_by_text.values()], shown, comma)
+    separator = "" if any(int(match[1]) < int(match[2]) for match in scattered) else delimiter
+    decimal_comma = points or _decimal_comma([parts.number for parts in parts_by_text.values()], separator, comma)
     if decimal_comma is None:
         return None
     header = header_of(name)
@@ -502,8 +502,8 @@ def _parsed_texts(
     clock = f"{total}: hours, minutes and seconds of '{name}' converted to '{column_unit}'"
     of_two_parts = all(_OF_TWO_PARTS.fullmatch(text) and "." not in text for text in durations)
     if of_two_parts and header.unit == "s" and not _TWO_PARTS.search(name.lower()):
-        shown = next(iter(durations), "")
-        clock = f"{shown} of '{name}' is taken for minutes and seconds; a header '{name} (h:mm)' says otherwise"
+        example = next(iter(durations), "")
+        clock = f"{example} of '{name}' is taken for minutes and seconds; a header '{name} (h:mm)' says otherwise"
     done = (
         (medians, f"{counted(len(medians), 'cell')}: lists, ranges, sums or products of '{name}' read as one number"),
         (in_letters, f"numbers in letters of '{name}' replaced by digits"),

@@ -120,8 +120,8 @@ def with_drawn_tables(text: str) -> str:
         lines = drawn_tables(table[0])
         return lines + "\n" * max(0, table[0].count("\n") - lines.count("\n"))
 
-    shown = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
-    return _HTML_TABLE.sub(drawn, _LIST_TABLE.sub(_as_html, shown))
+    without_comments = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
+    return _HTML_TABLE.sub(drawn, _LIST_TABLE.sub(_as_html, without_comments))
 
 
 def notebook_text(text: str) -> str | None:

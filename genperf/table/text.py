@@ -80,8 +80,8 @@ def unmarked(cell: str) -> str:
     # A name goes on behind a break; what is behind the break of a number is not part of it.
     if not any(map(str.isdigit, cell.partition("<br")[0])) and "<sub" not in cell and "<sup" not in cell:
         cell = re.sub(r"\s*<br\s*/?>\s*", " ", cell)
-    shown = re.sub(_PICTURE, "", _TAG.sub("", _BREAK.sub("", cell) or cell))
-    return re.sub(r"(\*\*|`)(.*?)\1", r"\2", shown).strip()
+    without_tags = re.sub(_PICTURE, "", _TAG.sub("", _BREAK.sub("", cell) or cell))
+    return re.sub(r"(\*\*|`)(.*?)\1", r"\2", without_tags).strip()
 
 
 def _rows_of_breaks(record: Sequence[str]) -> list[list[str]]:
@@ -694,15 +694,15 @@ def _is_header(head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 def _with_header(text: str, records: list[Record], delimiter: str) -> tuple[list[Record], list[Note]]:
     """Return records below the header in a comment above them, as `numpy.savetxt` writes it, or numbered ones."""
     # Sentences above the comment are of one cell.
-    first = next((k for k, (_, cells) in enumerate(records[:FIRST_ROWS]) if len(cells) > 1), 0)
-    line, cells = records[first]
+    header_row = next((k for k, (_, cells) in enumerate(records[:FIRST_ROWS]) if len(cells) > 1), 0)
+    line, cells = records[header_row]
     with_value = sum(parts_of(cell.strip().strip('"')) is not None for cell in cells)
     if len(cells) < 2 or 2 * with_value < len(cells):
         return records, []
-    header, steps = _commented_header(text, records[first], delimiter)
+    header, steps = _commented_header(text, records[header_row], delimiter)
     if header is not None:
-        return [*records[:first], *_under_comments(text, header, records[first:])], steps
-    if first or not all(map(_is_number, cells)):
+        return [*records[:header_row], *_under_comments(text, header, records[header_row:])], steps
+    if header_row or not all(map(_is_number, cells)):
         return records, []
     in_blocks = _under_comments(text, (line, [f"column{i}" for i in range(1, len(cells) + 1)]), records)
     return (in_blocks if len(in_blocks) > len(records) + 1 else records), []

@@ -199,11 +199,11 @@ def _in_other_words(column: str) -> frozenset[str]:
     # `Ranks per host`: the first has to be a name of workers, the second one of nodes.
     per = _ONE_PER_OTHER.fullmatch(counted_noun(apart))
     pairs = zip(LEVELS, per.groups() if per is not None else (), strict=False)
-    known = [not {noun, f"{noun}s"}.isdisjoint(ALIASES[level]) for level, noun in pairs]
+    are_levels = [not {noun, f"{noun}s"}.isdisjoint(ALIASES[level]) for level, noun in pairs]
     # A server of devices is a node; one of workers may be that of their parameters.
-    if per is not None and known[0] and per[1] not in ("worker", "workers") and per[2] == "server":
-        known = [True]
-    of_a_node = {"devices_per_node"} if known and all(known) else set()
+    if per is not None and are_levels[0] and per[1] not in ("worker", "workers") and per[2] == "server":
+        are_levels = [True]
+    of_a_node = {"devices_per_node"} if are_levels and all(are_levels) else set()
     of_devices = _KINDS_OF_DEVICES.fullmatch(counted)
     if of_devices is not None and (of_devices[1] or counted != apart):
         of_a_run = {"gpus"}
