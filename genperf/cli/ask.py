@@ -174,7 +174,7 @@ def _show(
 
 def _split_words(table: tuple[str, ...], at: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the files or runs that are named, and `--at` with the words behind them, where these are no file."""
-    from genperf.cli.options import names_repeat
+    from genperf.cli.options import NAMED_TWICE
 
     count = max((n for n, text in enumerate(table, 1) if Path(text).exists() or _RUN.fullmatch(text)), default=0)
     further = table[count:]
@@ -183,7 +183,7 @@ def _split_words(table: tuple[str, ...], at: tuple[str, ...]) -> tuple[tuple[str
     is_question = re.search(r"\d|\S\s+\S", " ".join(further)) is not None
     if not count or _PATH.search(words) or in_folder or not is_question:
         return table, at
-    if names_repeat(" ".join(further)):
+    if NAMED_TWICE.search(" ".join(further)):
         # Which value goes with which is in the order of the words.
         return table[:count], (*at, " ".join(further))
     return table[:count], (*at, *(text for text in further if "=" in text.strip("=")), *filter(None, [words]))

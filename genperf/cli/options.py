@@ -32,6 +32,9 @@ MEASURED = ("time", "throughput", "quantity")
 #: The options that give the columns of a table roles.
 ROLES = (*MEASURED, "extrinsic", "intrinsic", "categorical")
 
+#: A name that a text gives twice, `tp=8 pp=1 vs tp=4 pp=2`: two configurations. What stands in brackets is a value.
+NAMED_TWICE = re.compile(r"(?<!\S)([\w-]+)=[^()]*\s\1=")
+
 
 def names_of(fitted: Fitted) -> list[str]:
     """Return the names that options may give values: of the factors, the groups, and the columns of the table."""
@@ -90,18 +93,6 @@ def amount_of(text: str | None, option: str) -> float | None:
     return value
 
 
-def names_repeat(text: str) -> bool:
-    """Tell whether a text names something twice: `tp=8 pp=1 vs tp=4 pp=2` is two configurations.
-
-    What stands in brackets is a value.
-
-    >>> names_repeat("tp=8 vs tp=4"), names_repeat("tp=8 pp=1"), names_repeat("a=(x=1, y=2) b=(x=1, y=4)")
-    (True, False, False)
-    """
-    names = re.findall(r"(?<!\S)[\w-]+(?==)", re.sub(r"\([^()]*\)", "", text))
-    return len(names) > len({*names})
-
-
 def with_scale(texts: Sequence[str], names: Collection[str] | None = None) -> list[str]:
     """Return `name=value` options, in which a number alone is the count: `64` becomes `count=64`.
 
@@ -111,7 +102,7 @@ def with_scale(texts: Sequence[str], names: Collection[str] | None = None) -> li
     settings, words = list[str](), list[str]()
     for text in texts:
         name, _, value = text.partition("=")
-        if names_repeat(text):
+        if NAMED_TWICE.search(text):
             words.append(text)
             continue
         # `gpus=64 batch 32` and `gpus=64 at 2/h` say more than one value.
