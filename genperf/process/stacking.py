@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.discrepancy import Beyond
-from genperf.discrepancy.stack import pool
+from genperf.discrepancy.stack import TOGETHER, pool
 from genperf.estimate.outcome import last_point_error
 from genperf.formula import parse, quote_name, render, values_of
 from genperf.growth.measured import Anchors
@@ -38,7 +38,7 @@ MOST_LOOKED_ALONG = 5
 #: Quantile of |z| of look-backs that becomes the width of the 90 % interval.
 BEYOND_QUANTILE = 0.9
 #: Width and number of the pseudo-look-backs it is shrunk to.
-LEAST_BEYOND, PSEUDO_LOOK_BACKS = 1.2, 3.0
+USUAL_BEYOND, PSEUDO_LOOK_BACKS = 1.5, 3.0
 #: Of any width: a table without noise shows none.
 STACK_LEAST_WIDTH = 0.5
 #: Series that are forecast for a look-back, which only weighs the forecasts.
@@ -79,9 +79,10 @@ class StackCandidate(Struct, frozen=True, eq=False):
     def held_out(self, split: Split, anchors: Anchors | None) -> tuple[Array, Array]:
         """Return the mean and standard deviation of ln T of new runs at test rows, the sizes of the process kept.
 
-            mean = f(x) + θ + kᵀ·C⁻¹·r,   sd² = k(x, x) − kᵀ·C⁻¹·k + noise²,   C = K + diag(variance)
+            mean = f(x) + θ + kᵀ·C⁻¹·r,   sd² = k(x, x) − kᵀ·C⁻¹·k + (sᵀ·C⁻¹·k)² + noise²,   C = K + diag(variance)
 
-        with f + θ the mean fitted to the training rows and r the residuals about it, there and at the anchors.
+        with f + θ the mean fitted to the training rows, r the residuals about it, there and at the anchors, and s the
+        standard deviation of what anchors have in common.
         """
         (train, test), kernel = split, self.fit.kernel
         constants = self.basis.take(train).fitted(self.y[train], self.constants)
@@ -98,7 +99,9 @@ class StackCandidate(Struct, frozen=True, eq=False):
         solved = solve_triangular(lower, np.column_stack([residual, k]), lower=True, check_finite=False)
         mean = self.basis.take(test).log_sum(constants) + level + solved[:, 0] @ solved[:, 1:]
         remaining = np.diag(self.fit.covariance)[test] - np.sum(solved[:, 1:] ** 2, axis=0)
-        return mean, np.sqrt(np.maximum(remaining, 0.0) + self.fit.noise**2)
+        s = np.where(np.arange(len(variance)) < len(train), 0.0, np.sqrt(TOGETHER * variance))
+        shared = cho_solve((lower, True), s, check_finite=False) @ k
+        return mean, np.sqrt(np.maximum(remaining, 0.0) + shared**2 + self.fit.noise**2)
 
 
 class HeldOut(Struct, frozen=True, eq=False):
@@ -271,8 +274,8 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
         weights = fitted.weights
         if not fitted.apart:
             weights = stacked([comparable, fitted.folds], omega, fitted.pseudo)
-        prior_width = PSEUDO_LOOK_BACKS * max(fitted.width, LEAST_BEYOND)
-        width = (len(cuts) * comparable.width(weights, BEYOND_QUANTILE) + prior_width) / (len(cuts) + PSEUDO_LOOK_BACKS)
+        all_widths = len(cuts) * comparable.width(weights, BEYOND_QUANTILE) + PSEUDO_LOOK_BACKS * USUAL_BEYOND
+        width = all_widths / (len(cuts) + PSEUDO_LOOK_BACKS)
         common, ordered_weights = common_error(back, weights, table), tuple(weights[fitted.order].tolist())
         counts = [f.name for f in table.numeric if quote_name(f.name) == factor and f.role == "extrinsic"]
         evidence = _extrapolation_evidence(back, weights, table, counts[0]) if counts else None

@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 from genperf.attribution.equation import equation
 from genperf.attribution.terms import serving
 from genperf.discrepancy import Discrepancy, Stack
-from genperf.discrepancy.stack import LEAST_MORE, NORMAL
+from genperf.discrepancy.stack import LEAST_MORE, NORMAL, TOGETHER
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.formula import JAVASCRIPT, LANGUAGES, Name, Node, call, in_language, parse, render
@@ -221,6 +221,7 @@ def _stack(stack: Stack | None, model: PageModel) -> dict[str, Any] | None:
         "width": stack.width,
         "repeats": stack.repeats,
         "normal": NORMAL,
+        "together": TOGETHER,
         "leastMore": LEAST_MORE,
         "beyond": [[model.formula(b.factor), b.upper, list(b.weights), b.width] for b in stack.beyond],
     }

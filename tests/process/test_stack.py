@@ -9,7 +9,7 @@ from scipy.stats import t as student
 import genperf as gp
 from genperf.arrays import Array
 from genperf.discrepancy import Beyond, KernelAxis, MeanProcess, Product, Stack
-from genperf.discrepancy.stack import NORMAL
+from genperf.discrepancy.stack import NORMAL, TOGETHER
 from genperf.process.sizes import STUDENT_FREEDOM
 from genperf.process.stacking import HeldOut, common_error, cuts_of, weights_of, within_measured_nodes
 
@@ -49,6 +49,22 @@ def test_the_smooth_part_is_conditioned_on_rows_that_have_more() -> None:
     assert whole.covariance(FURTHER, 0, smooth=True) == pytest.approx(
         smooth.covariance(FURTHER, FURTHER) - near.T @ inverse @ near
     )
+
+
+def test_forecasts_among_the_anchors_err_together() -> None:
+    # All parts know the first 20 rows; the second has ten forecasts behind them, with an error in common.
+    residuals = RNG.normal(0.0, 0.2, 30)
+    parts = (
+        MeanProcess(KERNEL, residuals[:20], 0.1, FACTORS[:20], 0.5),
+        MeanProcess(KERNEL, residuals, 0.1, FACTORS, 0.5),
+    )
+    whole = Stack(ROWS, parts, 1.5)
+    inverse = np.linalg.inv(KERNEL.covariance(ROWS, ROWS) + 0.01 * np.diag(FACTORS))
+    near = KERNEL.covariance(ROWS, FURTHER)
+    error = np.append(np.zeros(20), 0.1 * np.sqrt(TOGETHER * FACTORS[20:])) @ inverse @ near
+    alone = KERNEL.covariance(FURTHER, FURTHER) - near.T @ inverse @ near
+    assert whole.forecast(FURTHER)[1][1] == pytest.approx(np.diag(alone) + error**2)
+    assert whole.covariance(FURTHER, 1) == pytest.approx(alone + np.outer(error, error))
 
 
 def test_weights_and_width_move_over_the_first_doubling() -> None:

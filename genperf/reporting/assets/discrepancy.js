@@ -145,6 +145,8 @@ class Stack {
       const kernel = new Product(part.kernel), noises = unpacked(part.noises), dual = unpacked(part.dual);
       return { ...part, kernel, noises, dual, points: anchors.slice(0, dual.length).map((x) => kernel.point(x)) };
     });
+    // Further anchors are forecasts, which err together.
+    this.runs = Math.min(...this.parts.map((part) => part.dual.length));
   }
   // The Cholesky factor of κ + noise between the anchors, row by row.
   factored({ kernel, points, noises }) {
@@ -175,13 +177,14 @@ class Stack {
       near[i] = v / row[i];
       known += near[i] * near[i];
     }
-    let noisy = 0;
+    let noisy = 0, shared = 0;
     for (let i = near.length - 1; i >= 0; i--) {
       const weight = near[i] / part.lower[i][i];
       for (let j = 0; j < i; j++) near[j] -= part.lower[i][j] * weight;
       noisy += part.noises[i] * weight * weight;
+      if (i >= this.runs) shared += Math.sqrt(part.noises[i]) * weight;
     }
-    return [mean, Math.max(part.kernel.covariance(point, point) - known, 0), noisy];
+    return [mean, Math.max(part.kernel.covariance(point, point) - known, 0) + this.together * shared ** 2, noisy];
   }
   // Weight of each part, and the width, inside the range and beyond it.
   weights(x) {
