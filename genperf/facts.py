@@ -558,9 +558,10 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     #: The prediction, and the columns of `predict` at the configuration.
     expected: Expectation
     predicted: Mapping[str, Any]
-    #: Where the runs are from, and how many they are.
+    #: Where the runs are from, how many they are, and the smallest and largest count of workers among them.
     source: str
     runs: int
+    counts: tuple[float, float]
     #: What growing to the configuration brings.
     growth: GrowthCounts
     #: The measured counts along the workers, each with what is reported first: a throughput where these are known.

@@ -383,9 +383,8 @@ def _header(answer: Answer, width: int) -> Text:
         counted_column, target = facts.growth.name, facts.growth.target.count
         others = {n: v for n, v in facts.place.items() if n not in facts.series and n != counted_column}
         question = ", ".join(filter(None, (count_text(target, counted_column), join_values(others))))
-        measured = {count for count, _ in facts.runs_along}
-        # Fewer than two measured counts have no range.
-        reach = f", {count_text(max(measured), counted_column, min(measured))}" if len(measured) > 1 else ""
+        smallest, largest = facts.counts
+        reach = f", {count_text(largest, counted_column, smallest)}" if largest > smallest else ""
     counts = f" · {counted(runs, 'run')}{reach}" if runs else ""
     # A long name of a file is cut, the question is not.
     room = max(width - len(question) - len(counts) - 2, LEAST_NAME)

@@ -315,6 +315,7 @@ def facts_of(
         predicted={name: cells[0] for name, cells in row.items()},
         source=Path(result.schema.source).name or "runs",
         runs=result.schema.rows,
+        counts=(steps.along.lower, steps.along.upper),
         growth=growth,
         runs_along=runs_along,
         turn=cache(lambda: curve.turn("slower" if growth.whole else "throughput")),

@@ -43,6 +43,15 @@ def test_a_card_has_value_interval_verdict_and_next_step_in_fourteen_lines_of_ei
     assert re.search(r"^→ next  measure ", text, re.MULTILINE)
 
 
+def test_the_head_has_the_counts_of_all_runs_also_where_the_series_ends_earlier() -> None:
+    batches = [(gpus, batch) for gpus in (1, 2, 4, 8) for batch in (16, 32, 64) if (gpus, batch) != (8, 64)]
+    runs = pd.DataFrame(batches, columns=["gpus", "batch"]).assign(
+        step_s=lambda f: 0.1 + 0.01 * f.batch + 0.01 * f.gpus
+    )
+    lines = [line.plain for line in card(gp.ask(runs, gpus=16, batch=64), 80)]
+    assert lines[0].startswith("DataFrame · 11 runs, 1 to 8 gpus")
+
+
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_every_line_has_the_width_of_its_card(answer, width: int) -> None:
     assert max(len(line.plain) for line in card(answer, width, footer=True)) <= max(60, min(width, 96))
