@@ -214,7 +214,7 @@ def _names_a_method(key: str) -> bool:
 def _stands_bare(key: str) -> bool:
     """Tell whether a key may stand beside its number without a sign between them."""
     names_itself = is_result(key) or plain_name(key) in words_of("one_run.mfu")
-    return names_itself or (("_" in key) if _is_count(key) else not _words_of(key).isdisjoint(_COUNTERS))
+    return names_itself or (("_" in key or " " in key) if _is_count(key) else not _words_of(key).isdisjoint(_COUNTERS))
 
 
 def _number(text: str, multiple: str = "") -> float:
@@ -307,7 +307,7 @@ def _digits(match: re.Match[str]) -> str:
 
 def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value: str, unit: str, clock: bool) -> bool:
     """Tell whether what a pattern matched is something else: part of another fact, a source file, a time of day."""
-    counts = not {plain_name(key), f"{plain_name(key)}s"}.isdisjoint(_COUNT_WORDS) or (
+    counts = not {plain_name(key) + ending for ending in ("", "s", "es")}.isdisjoint(_COUNT_WORDS) or (
         " per " in key and _is_count(key)
     )
     key_as_written = match.groupdict().get("key") or ""
@@ -319,6 +319,8 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
         return True
     if unit and _kind_of(unit) and (counts or ("/" in unit and FORMS.counted.search(key_as_written))):
         return True  # `4 GPUs: 385 img/s`, `on 4 GPUs: 385 img/s`: the count is the fact
+    if pattern is FORMS.pair and match["is"] and not (_is_count(key) or (_kind_of(unit) and not key_of_step(key))):
+        return True  # `the answer is 42`, `it was 3 hours ago`
     if pattern is FORMS.pair and not _is_count(key):
         count_behind = FORMS.counted.match(match.string, match.start("value"))
         if count_behind is not None and _is_count(count_behind["key"]):
@@ -372,8 +374,9 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
     unit = unit if unit and (_kind_of(unit) or bandwidth_of(key, unit)) else ""
     if unit and key_of_step(key):
         key, unit = unit, ""  # `epoch 3: 350 images/sec`
-    if pattern is FORMS.counted and f"{plain_name(key)}s" in _COUNT_WORDS:
-        key += "s"  # `1 node` and `2 node` count the same
+    plurals = [ending for ending in ("s", "es") if plain_name(key) + ending in _COUNT_WORDS]
+    if pattern is FORMS.counted and plurals:
+        key += plurals[0]  # `1 node` and `2 node` count the same
     if not unit and not header_of(key).kind:
         unit = "s" if clock else unit_of_line
     multiple = groups.get("multiple", "")
@@ -403,7 +406,7 @@ def _bare_key(key: str) -> str:
     bracket = re.search(r" *\(([^()]*)\)$", key)
     if bracket is not None and not is_result(f"x ({bracket[1]})"):
         key = key[: bracket.start()]
-    key = FORMS.other_facts.sub("", key) or key
+    key = FORMS.other_facts.sub("", FORMS.of_a_counter.sub("", key)) or key
     words = key.strip(" -_.").split(" ")
     while len(words) > 1 and (words[0].strip(":[]").lower() in _BEFORE or re.search(r"\.\w", words[0])):
         words = words[1:]

@@ -447,6 +447,12 @@ def _numeric(cells: object) -> bool:
         ('walltime = "3h34m40s"', {"walltime": 12880.0}),
         ("elapsed: 1h2m", {"elapsed": 3720.0}),
         ("speed is 30/s/gpu", {}),
+        # A sentence has `is` in the place of a sign; what is neither a count nor has a unit of a result is no fact.
+        ("Time taken for epoch 3 is 0.19 sec; with 0.01/0.07 in train/test", {"Time taken": 0.19, "epoch": 3}),
+        ("Total training time was 350.2 s with 4 GPUs", {"Total training time": 350.2, "GPUs": 4}),
+        ("the answer is 42, the version is 2.1.0", {}),
+        ("running on rank 0 with world size 8", {"world size": 8}),
+        ("with batch size 64 on 3 process(es)", {"batch size": 64, "processes": 3}),
     ],
 )
 def test_facts_of_a_line(line: str, found: dict[str, float]) -> None:
