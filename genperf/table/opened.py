@@ -171,10 +171,11 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
         folders.setdefault(os.path.dirname(file), []).append(file)
     times_named = Counter(os.path.basename(file) for file in runs)
     of_folders = len(folders) > 1 and all(times_named[os.path.basename(file)] > 1 for file in runs)
+    repeats = _repeats_of_folders(runs, folders) if of_folders else {}
     records: dict[str, dict[str, Any]] = {}
     steady: dict[str, dict[str, Any]] = {}
     units: dict[str, str] = {}
-    for place, paths in (folders if of_folders else {file: [file] for file in runs}).items():
+    for place, paths in (repeats or (folders if of_folders else {file: [file] for file in runs})).items():
         records[place], steady[place] = {}, {}
         for source in (runs[path] for path in paths):
             new = {n: cells[0] for n, cells in source.cells.items() if n not in records[place]}
@@ -192,7 +193,9 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
         if of_folders:
             _share_settings(settings, records)
     columns = list(dict.fromkeys(n for record in records.values() for n in record))
-    paths_by_column = {n: texts for n, texts in _columns_of_paths([*records]).items() if n not in columns}
+    # The number of a repeat is no setting.
+    places = [os.path.dirname(place) if repeats else place for place in records]
+    paths_by_column = {n: texts for n, texts in _columns_of_paths(places).items() if n not in columns}
     cells = [
         [*(texts[row] for texts in paths_by_column.values()), *(record.get(n, "") for n in columns)]
         for row, record in enumerate(records.values())
@@ -202,6 +205,28 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
     about: Any = {"units": units, "steps": tuple(map(step, notes)), "runs": True}
     about["steady"] = facts.steady_of(columns, [steady[place] for place in records])
     return source_of(name, [*paths_by_column, *columns], cells, range(1, len(cells) + 1), "file", **about)
+
+
+def _repeats_of_folders(runs: Mapping[str, Source], folders: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the files of each run where folders repeat theirs: `a/result_1.txt` and `a/result_2.txt` measure the same.
+
+    Beside the file of a repeat are those of its folder that measured nothing. Without a repeat nothing is returned.
+    """
+    files_of_repeats: dict[str, list[str]] = {}
+    for paths in folders.values():
+        results = {
+            path: {n for n in runs[path].cells if facts.is_result(n, runs[path].units.get(n, ""))} for path in paths
+        }
+        repeats = [path for path, measured in results.items() if measured]
+        stems = {re.sub(r"\d+", "", os.path.basename(path)) for path in repeats}
+        words = re.findall(r"[^\W\d_]+", os.path.splitext("".join(stems))[0].lower())
+        # `rank0.log` and `rank1.log` are of one run.
+        of_members = any(meant_by(word) in LEVELS or word in words_of("log.member") for word in words)
+        if len(stems) > 1 or of_members or (repeats and not set.intersection(*(results[path] for path in repeats))):
+            return {}
+        beside = [path for path in paths if path not in repeats]
+        files_of_repeats |= {path: [path, *beside] for path in repeats}
+    return files_of_repeats if len(files_of_repeats) > len(folders) else {}
 
 
 def _share_settings(settings: Mapping[str, Mapping[str, Any]], runs: Mapping[str, dict[str, Any]]) -> None:

@@ -116,6 +116,22 @@ def test_a_folder_is_a_run_where_the_names_of_its_files_recur(tmp_path: Path) ->
     assert [float(x) for x in read["examples_per_sec"]] == pytest.approx([101, 201, 401], abs=1.0)
 
 
+@pytest.mark.parametrize(("name", "rows"), [("result_{}.txt", 6), ("rank{}.txt", 3)])
+def test_files_of_a_folder_that_measure_the_same_are_repeats_unless_they_are_of_ranks(
+    name: str, rows: int, tmp_path: Path
+) -> None:
+    for nodes in (1, 2, 4):
+        (folder := tmp_path / f"n{nodes}").mkdir()
+        (folder / "settings.json").write_text('{"optimizer": {"lr": 0.1}, "hidden": 64}', encoding="utf-8")
+        for k in (1, 2):
+            log = "".join(f"step {i}: step_time: {8 / nodes + k:.2f} s\n" for i in range(9))
+            (folder / name.format(k)).write_text(log, encoding="utf-8")
+    read = columns(tmp_path)
+    assert len(read["n"]) == rows
+    assert "file" not in read
+    assert {float(x) for x in read["step_time"]} == {9.0, 5.0, 3.0} | ({10.0, 6.0, 4.0} if rows == 6 else set())
+
+
 def test_of_the_tables_of_a_document_the_one_that_shows_a_scale_is_read(tmp_path: Path) -> None:
     text = """# Report
 
