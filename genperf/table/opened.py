@@ -815,7 +815,10 @@ def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False
         parsed = parsed_column(name, cells, delimiter, units.get(name), comma, points)
         # `8 GPUs` in a column `config` is a name that holds a count as well, as `1 node (8 GPUs)` is in one of GPUs.
         level, meant = (None, None) if parsed is None else (meant_by(parsed[1]), meant_by(name))
-        if parsed is not None and (level not in LEVELS or (meant is not None and {level, meant} != {*LEVELS})):
+        # `32B model` above a table is its title.
+        is_title = name == shape.TITLES and parsed is not None and parsed[1] != ""
+        is_count = level in LEVELS and (meant is None or {level, meant} == {*LEVELS})
+        if parsed is not None and not is_title and not is_count:
             read[name], unit, notes = parsed
             units_in_cells |= {name: unit} if unit else {}
             steps += notes

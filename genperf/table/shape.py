@@ -103,6 +103,8 @@ _LAST_NUMBER = late(r"[\s_\-]+(\d+)$")
 
 #: The column of the variants that headers name, which is made where a user names it.
 VARIANT = "variant"
+#: The column of the titles of several tables of the same columns.
+TITLES = "table"
 
 
 class Wide(Struct, frozen=True):
@@ -240,7 +242,7 @@ def _parted_corner(corner: str) -> tuple[str, str]:
 def _melted_names(source: Source) -> Source:
     """Return a table in its long form where most of its headers are names that hold settings, such as `2S - 8GPU`."""
     # The titles of several tables stand before the corner.
-    corner_header, *others = sorted(source.columns, key=lambda name: name == "table")
+    corner_header, *others = sorted(source.columns, key=lambda name: name == TITLES)
     if _MULTIPLE.search(corner_header) and all(map(_MULTIPLE.search, others)):
         # `1x V100 | 4x V100`: no column names the rows.
         corner_header, others = "", [corner_header, *others]
@@ -431,7 +433,11 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
     for kind, pattern in (("before", _BEFORE), ("after", _AFTER)):
         if len(matches := list(pattern.finditer(name))) == 1:
             (match,) = matches
-            word, number, measured = match["word"], int(match["number"]), _tidy(_left_of(match))
+            # `batch_size 64` is of `batch_size`, as `seq_len 1024` is.
+            word = _with_the_word_before(match["word"], [name]) if kind == "after" else match["word"]
+            before = name[: match.start()]
+            before = before if word == match["word"] else re.sub(rf"{_WORD}[\s_-]$", "", before)
+            number, measured = int(match["number"]), _tidy(f"{before} {name[match.end() :]}")
             if kind == "after" and _stem(word) in words_of("headers.measured"):
                 return "measured", "", f"{word} {measured}".strip(), number
             is_assigned = kind == "after" and re.search("[=:(]", match["joint"])
@@ -566,7 +572,8 @@ def names_of(column: str, names: list[str]) -> Names | None:
     glued = [taken for name in names if not _PARTED.search(name) and (taken := _of_all_kinds(name))]
     are_known = len(glued) == len(names) and all(len(words) > 2 and all(map(meant_by, words)) for words, _ in glued)
     parted = () if are_known else (_counted, _parted)
-    for reader in (_placed(names), grid, _pairs, _multiple, *parted, _of_all_kinds):
+    in_prose = (_levels_of,) if column == TITLES else ()
+    for reader in (_placed(names), grid, _pairs, _multiple, *parted, _of_all_kinds, *in_prose):
         read: Callable[[str], Taken | None] = reader
         parsed, without = _read_alike(reader, names, is_grid=reader is grid)
         keys = {frozenset(values) for values, _ in parsed.values()}
@@ -820,6 +827,13 @@ def _of_all_kinds(name: str) -> Taken | None:
             values[word] = float(number)
         left = pattern.sub(" ", left)
     return (values, _left(left)) if values else None
+
+
+def _levels_of(title: str) -> Taken | None:
+    """Read `Table 3: an 8B model. 128 GPUs. Batch size 2.`: of a title the counts of devices and nodes alone."""
+    matches = [match for match in _NUMBER_FIRST.finditer(title) if meant_by(match["word"]) in LEVELS]
+    values = {match["word"]: float(match["number"]) for match in matches}
+    return (values, "") if matches and len(values) == len(matches) else None
 
 
 def _plural(word: str) -> str:

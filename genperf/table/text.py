@@ -21,7 +21,7 @@ from genperf.table.content import HEAD_BYTES
 from genperf.table.facts import is_result
 from genperf.table.latex import Record, tabulars_of
 from genperf.table.records import record_rows
-from genperf.table.shape import COUNTED, units_in
+from genperf.table.shape import COUNTED, TITLES, units_in
 from genperf.vocabulary import late, words_of
 from genperf.vocabulary.headers import TIME_WORDS, bare, header_of, is_other_word
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_scale, is_relative, meant_by, plain_name
@@ -464,21 +464,32 @@ def _as_one(same: Sequence[tuple[str, list[Record]]], notes: list[Note], drawn: 
     if len({*titles} - {""}) < len(same):
         headings = _titles_within(drawn, [table[0][0] for _, table in same])
         pairs = zip(headings, titles if len({*titles}) > 1 else [""] * len(titles), strict=True)
-        titles = [", ".join(filter(None, pair)) for pair in pairs]
+        titles = [h if h.endswith(title) else ", ".join(filter(None, (h, title))) for h, title in pairs]
     # Of each column, the different cells that each table has in it.
     columns = [[{row[k] for _, row in rows[1:] if k < len(row)} for _, rows in same] for k in range(len(header))]
     # Some column holds one value in each table, and another one in each.
     column_differs = all(len(rows) > 2 for _, rows in same) and any(
         all(len(cells) == 1 for cells in column) and len(set[str]().union(*column)) == len(same) for column in columns
     )
-    if column_differs or len({*titles}) == 1 or "" in titles or "table" in header:
+    if column_differs or len({*titles}) == 1 or "" in titles or TITLES in header:
         return [(start, header), *(row for _, rows in same for row in rows[1:])], [step(text), *notes], same[0][0]
-    rows_of = zip(titles, same, strict=True)
-    titled = [(line, [title, *row]) for title, (_, rows) in rows_of for line, row in rows[1:] if any(row)]
+    keys, cells_of = _keys_of(titles)
+    keys, cells_of = (keys, cells_of) if keys and not {*keys} & {*header} else ([TITLES], [[title] for title in titles])
+    rows_of = zip(cells_of, same, strict=True)
+    titled = [(line, [*cells, *row]) for cells, (_, rows) in rows_of for line, row in rows[1:] if any(row)]
     # A unit in brackets may stand in every title.
-    units = set.intersection(*({*units_in(title)} for title, _ in same))
-    note = step(f"{text}: 'table' has their titles")
-    return [(start, ["table", *header]), *titled], [note, *notes], " ".join(f"({unit})" for unit in sorted(units))
+    units = " ".join(f"({unit})" for unit in sorted(set.intersection(*({*units_in(title)} for title, _ in same))))
+    note = step(f"{text}: {listed([*map(repr, keys)])} {'have' if keys[1:] else 'has'} their titles")
+    return [(start, [*keys, *header]), *titled], [note, *notes], units
+
+
+def _keys_of(titles: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Return the keys that all titles have, `Model: 7B, GPUs: 8`, and the values of each; else nothing."""
+    pairs = [dict(re.findall(r"(?:^|, )([^:,]+): +([^:,]+)(?=, |$)", title)) for title in titles]
+    rejoined = {", ".join(f"{key}: {value}" for key, value in of_title.items()) for of_title in pairs}
+    if rejoined != {*titles} or len({*map(tuple, pairs)}) > 1:
+        return [], []
+    return [*pairs[0]], [[*of_title.values()] for of_title in pairs]
 
 
 def _is_title(head: Sequence[str], below: Sequence[str]) -> bool:
@@ -527,7 +538,7 @@ def titled_numbers(text: str) -> str | None:
             titles.append(_TITLE_MARKS.sub("", line))
     if len(titles) < 2 or [*dict.fromkeys(row[0] for row in rows)] != titles or len({*map(len, rows)}) != 1:
         return None
-    header = ["table", *(f"column{k}" for k in range(1, len(rows[0])))]
+    header = [TITLES, *(f"column{k}" for k in range(1, len(rows[0])))]
     return "\n".join(map("\t".join, (header, *rows)))
 
 
