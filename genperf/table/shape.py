@@ -86,6 +86,10 @@ _AT_END = late(r"\s*\(\s*\d+\s*[^\W\d_]+\s*\)\s*$")
 COUNTED = late(
     rf"(?:\d+\s?[x×*]\s?)+(?=[A-Za-z])|\d+[\s_-]?(?={any_of('cells.nodes', 'cells.devices')}(?![^\W_]))", re.IGNORECASE
 )
+#: `卡` before what was measured on so many, and `1机` before them.
+_HAN = any_of("log.counted_without_blank")
+_WITHOUT_BLANK = late(rf"(?<=\d)(\s*{_HAN})(?=[^\W\d_])")
+_ON_ONE_NODE = late(rf"(?<!\w)1\s*{any_of('cells.nodes')}\s*(?=\d+\s*{_HAN})")
 _FILE_END = late(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNORECASE)
 #: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16`, `v3-32` behind it.
 _NUMBER_FIRST = late(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>(?!xlarge)[^\W\d_]+)(?![^\W_])")
@@ -220,7 +224,7 @@ def units_in(caption: str) -> list[str]:
     (['images/s'], ['s'], ['images/sec'], ['s'])
     """
     stated = re.findall(r"[(\[（](?:[^()\[\]（）]*[:：])?\s*([^()\[\]（）:：]+)[)\]）]", caption)
-    stated += re.findall(r"(?<=\bin )([^\W\d_]+)(?=\s*(?:$|[:：(\[]))", caption)
+    stated += re.findall(r"(?<=\bin )([^\W\d_]+(?:/[^\W\d_]+)?)(?=\s*(?:$|[:：(\[]))", caption)
     last = re.split(r"[\s_]", caption.strip())[-1]
     if not stated and (last == caption.strip() or (header_of(caption).kind == "time" and canonical_time(last))):
         # The caption is a unit, or a name with one: `images/sec`, `total_time_s`.
@@ -378,6 +382,8 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
     # `single device` is of one, beside `2 cards`.
     spelled_out = {n: _GRID_OF_DEVICES.sub(lambda grid: str(int(grid[1]) * int(grid[2])), n) for n in cells}
     plain = {name: _ONE.sub("1 ", _FILE_END.sub("", text)) for name, text in spelled_out.items()}
+    # `单机8卡耗时` is of 8.
+    plain = {n: _WITHOUT_BLANK.sub(r"\1 ", _ON_ONE_NODE.sub("", spelled_in_digits(text))) for n, text in plain.items()}
     readings = {name: reading for name, text in plain.items() if (reading := _reading(text)) is not None}
     counted_words = {word for kind, word, *_ in readings.values() if kind in ("before", "bare")}
     if len(counted_words) == 1:
@@ -786,8 +792,10 @@ def _assigned_settings(names: Sequence[str]) -> Names | None:
 
 
 def _pairs(name: str) -> Taken | None:
-    """Read `n=8, m=32` and `2 GPUs, batch=32 each`."""
-    return _with_counts(_taken(_EACH.sub("", name), (_PAIR, " ")))
+    """Read `n=8, m=32`, `2 GPUs, batch=32 each` and `8xA100 bs=4`."""
+    taken = _with_counts(_taken(_EACH.sub("", name), (_PAIR, " ")))
+    multiple = _multiple(taken[1]) if taken is not None else None
+    return (multiple[0] | taken[0], multiple[1]) if taken is not None and multiple is not None else taken
 
 
 def _multiple(name: str) -> Taken | None:

@@ -18,10 +18,10 @@ from genperf.errors import Note, TableError, UnclearTableError, attempted, count
 from genperf.table.cells import MOST_NAMES, Source, parts_of, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number
 from genperf.table.content import HEAD_BYTES
-from genperf.table.facts import is_result
+from genperf.table.facts import facts_of, is_result
 from genperf.table.latex import Record, tabulars_of
 from genperf.table.records import record_rows
-from genperf.table.shape import COUNTED, TITLES, units_in
+from genperf.table.shape import COUNTED, TITLES, melted, units_in
 from genperf.vocabulary import late, words_of
 from genperf.vocabulary.headers import TIME_WORDS, bare, header_of, is_other_word
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_scale, is_relative, meant_by, plain_name
@@ -64,6 +64,8 @@ _BREAK = late(r"\s*<(?:br|sub|sup)\b.*", re.DOTALL)
 _TAG = late(r"</?[a-z]+\s*/?>")
 #: The rule below the header of a grid of reStructuredText.
 _GRID_HEAD = late(r"(?m)^\s*\+(?:=+\+)+\s*$")
+#: `gpus: 1, 2, 4`
+_LIST = late(r"[:=]\s*[\[(]?\d+\s*,\s*\d")
 #: Before a title and behind it: `- ### Strong scaling:`
 _TITLE_MARKS = late(r"^[\s#*>+=-]+|[\s#*:：=-]+$")
 #: `** Reading, no cache`, `== ResNet-50, fp16 ==`
@@ -136,7 +138,27 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     if "#" in text:
         likeliest, steps_to_table, title = tables[0]
         tables[0] = likeliest, steps_to_table, title or _commented_title(text, likeliest[0][0])
-    return _likeliest_source(tables, name, separator, [*steps, *several_blocks], drawn)
+    source = _likeliest_source(tables, name, separator, [*steps, *several_blocks], drawn)
+    return source if drawn else _with_settings_above(source, text)
+
+
+def _with_settings_above(source: Source, text: str) -> Source:
+    """Return a table with the settings of all its runs that the lines above its header state: `# world_size: 16`."""
+    lines = text.splitlines()[: max(int(min(source.lines, default=0)) - 2, 0)][:FIRST_ROWS]
+    # The nodes of a job are no count of runs that it starts with 1, 2, 4 ranks.
+    of_columns = {*map(canonical_of, source.cells), *(LEVELS if counts_vary(source.cells, named=False) else ())}
+    stated: dict[str, set[Any]] = {}
+    for line in (line for line in lines if re.search("[:=]", line) and not _LIST.search(line)):
+        for key, value, unit in facts_of(line.strip("# \t")):
+            if canonical_of(key) is not None and canonical_of(key) not in of_columns and not unit:
+                stated.setdefault(key, set()).add(value)
+    settings = {key: f"{values.pop():g}" for key, values in stated.items() if len(values) == 1}
+    # Counts in headers are those of the runs.
+    if not settings or melted(source) is not source:
+        return source
+    cells = {key: np.full(len(source), value, dtype=object) for key, value in settings.items()}
+    note = step(f"{listed([*map(repr, settings)])} of all rows from the lines above the header")
+    return replace(source, cells={**cells, **source.cells}, steps=(*source.steps, note))
 
 
 def _likeliest_source(

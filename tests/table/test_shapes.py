@@ -237,3 +237,8 @@ def test_a_drawing_and_titles_that_a_column_repeats_are_left_unsaid(tmp_path: Pa
         "4 rows read from a table drawn with | and -",
         "2 tables of the same columns read as one",
     ]
+
+
+def test_a_comment_above_the_header_states_the_unit_of_a_rate(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text("# throughput in samples/s\ngpus,value\n1,100\n2,190\n", encoding="utf-8")
+    assert understood(tmp_path / "runs.csv").units == {"value": "samples/s"}
