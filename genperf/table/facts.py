@@ -319,8 +319,14 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
         return True
     if unit and _kind_of(unit) and (counts or ("/" in unit and FORMS.counted.search(key_as_written))):
         return True  # `4 GPUs: 385 img/s`, `on 4 GPUs: 385 img/s`: the count is the fact
-    if pattern is FORMS.pair and match["is"] and not (_is_count(key) or (_kind_of(unit) and not key_of_step(key))):
-        return True  # `the answer is 42`, `it was 3 hours ago`
+    if (
+        pattern is FORMS.pair
+        and match["is"]
+        and not (_is_count(key) or (canonical_time(unit) and not key_of_step(key)))
+    ):
+        return (
+            True  # `the answer is 42`, `it was 3 hours ago`; a rate is named by its unit, whatever the words before it
+        )
     if pattern is FORMS.pair and not _is_count(key):
         count_behind = FORMS.counted.match(match.string, match.start("value"))
         if count_behind is not None and _is_count(count_behind["key"]):

@@ -451,6 +451,7 @@ def _numeric(cells: object) -> bool:
         ("Time taken for epoch 3 is 0.19 sec; with 0.01/0.07 in train/test", {"Time taken": 0.19, "epoch": 3}),
         ("Total training time was 350.2 s with 4 GPUs", {"Total training time": 350.2, "GPUs": 4}),
         ("the answer is 42, the version is 2.1.0", {}),
+        ("with 2 gpus the speed is 368.2 samples/s", {"gpus": 2, "samples/s": 368.2}),
         ("running on rank 0 with world size 8", {"world size": 8}),
         ("with batch size 64 on 3 process(es)", {"batch size": 64, "processes": 3}),
     ],
