@@ -548,6 +548,15 @@ class Curve(Struct, frozen=True):
     measured: tuple[tuple[float, float], ...]
 
 
+class BestSplit(Struct, frozen=True):
+    """The ways in which devices are split best, of all that multiply to them, and the micro-batch where it varied."""
+
+    ways: Mapping[str, float]
+    #: How many splits there are, and the share of draws in which this one is the best of the first ten.
+    splits: int
+    chance: float
+
+
 class Facts(Struct, frozen=True, eq=False, dict=True):
     """What is known of one configuration: numbers with names, each computed once."""
 
@@ -588,6 +597,8 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     #: The median of the runs at the configuration, their ends, and how many they are; None where none was measured.
     measured: tuple[Interval, int] | None = None
     plan: Planned | None = None
+    #: Where the best split of the devices is asked for, how it stands among the others.
+    split: BestSplit | None = None
     #: The named levels of the series that is meant, where the table has several.
     series: Mapping[str, str] = {}
     #: The column of what is no step of workers: its name, its unit, and how much of it a second is.

@@ -28,7 +28,7 @@ from genperf.table.clean import label
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, bare, header_of, in_multiples, time_called
 from genperf.vocabulary.names import is_efficiency, is_relative, plain_name
-from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, verdict_line
+from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, split_line, verdict_line
 from genperf.words.growth import cost_unit, doubted_efficiency, plan_line, plan_sentence
 from genperf.words.numbers import (
     MILLIONS,
@@ -551,6 +551,8 @@ def _verdict_and_next_step(answer: Answer, width: int) -> Iterator[Text]:
         yield from (Text(line, style=f"bold {COLORS[BLIND]}") for line in wrap(plan_sentence(plan), width))
     elif plan is not None and (kept := plan_line(plan)):
         yield from (Text(line) for line in wrap(f"{MEASURED} {kept}", width))
+    if answer.facts is not None and answer.facts.split is not None:
+        yield Text.assemble(("★ layout", "bold"), f"  {split_line(answer.facts.split)}")
     if answer.measured:
         yield Text(f"{MEASURED} {answer.measured.rstrip('.')}")
     if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):

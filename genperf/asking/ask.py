@@ -25,6 +25,7 @@ from genperf.attribution.ladder import steps_along_workers
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, TableError, attempted, counted, known_name, listed
 from genperf.facts import (
+    BestSplit,
     Cause,
     Choice,
     Curve,
@@ -52,6 +53,7 @@ from genperf.normal.series import among_published, series_of, trains_networks
 from genperf.panel.configurations import left_open, part_given
 from genperf.panel.machine import PLACES, SPLITS, Growth
 from genperf.panel.panel import Panel, StepWork, several_nodes
+from genperf.panel.phrases import LAYOUT
 from genperf.panel.quantities import paid_by_runs, paid_for, parameters_of, price_of, quantities_of, training_of
 from genperf.panel.read import Recognised
 from genperf.panel.reading import Reading, column_named
@@ -60,11 +62,13 @@ from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult, answering
+from genperf.search.optimize import optimize
 from genperf.search.problem import Goal, best_first, winners
+from genperf.search.space import layouts, split_columns
 from genperf.search.suggest import suggest
 from genperf.table.cells import Source, source_of_columns
 from genperf.vocabulary import words_of
-from genperf.vocabulary.names import LOAD, column_of, meant_by, words_in
+from genperf.vocabulary.names import LEVELS, LOAD, column_of, meant_by, words_in
 from genperf.words.limit import COMPUTATION
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import LIKELY_TO_FIT
@@ -124,7 +128,7 @@ class Question(Struct, frozen=True):
             raise GenperfError(what, hint="give all of it in words, or none")
         training = replace(self.training, tokens=of_words.training.tokens or self.training.tokens)
         price, plan = self.price or of_words.price, self.plan or of_words.plan
-        return replace(self, price=price, plan=plan, training=training, topics=(*options,))
+        return replace(self, price=price, plan=plan, training=training, topics=(*self.topics, *options))
 
 
 #: The options that may stand among the words of a question.
@@ -258,9 +262,29 @@ def facts_at(result: FitResult, at: Mapping[str, Any], question: Question) -> Fa
         named, kind = kept_by_plan(result.panel, at)
         plan = planned(result, result.query(at).single(ONE), question, named, kind)
         at = at if named else {plan.name: plan.count, **at}
+    split = best_split(result, at) if LAYOUT in question.topics else None
+    at = at if split is None else {**at, **split.ways}
     query = result.query(at)
     curve = curve_of(result, query.single(ONE), work_of(result, question), question.interval)
-    return facts_of(result, question, query, curve, at, plan)
+    return replace(facts_of(result, question, query, curve, at, plan), split=split)
+
+
+def best_split(result: FitResult, at: Mapping[str, Any]) -> BestSplit:
+    """Return how the devices of a configuration are split best, of all ways that it leaves open."""
+    panel, columns, devices = result.panel, split_columns(result), result.panel.node("workers")
+    if columns is None or devices is None:
+        raise GenperfError("no columns show how devices are split", hint="columns such as gpus, dp, tp and pp")
+    count = int(values_of(devices, result.query(at).columns)[0])
+    given = {name: value for name, value in at.items() if part_given(panel, panel.meant(name)) not in LEVELS}
+    proposed = layouts(result, count, given)
+    optimum = optimize(result, proposed.over, proposed.where)
+    names = [n for n in proposed.over if n not in given and part_given(panel, panel.meant(n)) not in LEVELS]
+    chosen = {way.name for way in columns.ways.values()}.union(names)
+    return BestSplit(
+        {name: value for name, value in optimum.configuration.items() if name in chosen},
+        optimum.feasible,
+        float(optimum.best["wins"].iloc[0]),
+    )
 
 
 def facts_of(

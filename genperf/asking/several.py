@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
 
 from rich.text import Text
 
 from genperf.asking.answer import MEASURED, Answer, Row, footer_of, in_a_line, rows_of
-from genperf.facts import Planned
+from genperf.errors import listed
+from genperf.facts import Facts, Planned
 from genperf.table.clean import is_number
 from genperf.vocabulary.names import LEVELS, column_named, meant_by
 from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
@@ -32,7 +34,12 @@ def beside(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
 
 def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width: int) -> Iterator[Text]:
     """Yield the answers as lines: of each its values and below them their intervals, then what their verdicts mean."""
-    names = [_name_of(answer, apart) for answer, apart in zip(answers, differing_values(places), strict=True)]
+    # What the question leaves open, and differs, tells rows apart as well.
+    open_names = dict.fromkeys(name for answer in answers for name in answer.taken)
+    left_open = [{name: str(answer.taken.get(name, "")) for name in open_names} for answer in answers]
+    taken_apart = differing_values(left_open)
+    apart = [of_question | taken for of_question, taken in zip(differing_values(places), taken_apart, strict=True)]
+    names = [_name_of(*of_answer) for of_answer in zip(answers, apart, strict=True)]
     first_width = max(LEAST_WIDTH, max(map(len, names)) + 3)
     heads, *values_and_ends = map("".join, zip(*_columns(answers, width - first_width), strict=True))
     facts = answers[0].facts
@@ -55,6 +62,8 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
             yield Text(f"{sign} {name}: {kept}", style=style)
         if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):
             yield Text(f"{MARKS[BLIND]} {name}: {fails}", style=f"bold {COLORS[BLIND]}")
+    if best := _best_line([answer.facts for answer in answers], [name.partition(", ")[2] or name for name in names]):
+        yield from (Text(line, style="bold") for line in wrap(f"★ {best}", width))
     # The farthest of a verdict has its reason.
     farthest = {answer.answers[0].verdict: answer for answer in answers}
     for verdict, answer in farthest.items():
@@ -75,6 +84,22 @@ def _limits_kept_text(planned: Planned | None) -> str:
     too_dear = plan.budget is not None and chosen.cost.value > plan.budget
     surely = "" if is_late or too_dear else "surely "
     return f"not {surely}done {' and '.join(limits_text(plan))}"
+
+
+def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str]) -> str:
+    """Return which of several configurations of one count is fastest, and whether that is sure; else ""."""
+    known = [facts for facts in of_answers if facts is not None and facts.expected.is_time]
+    if len(known) < len(names) or len({facts.growth.target.count for facts in known}) > 1:
+        return ""
+    rates = [facts.growth.throughput(facts.expected.value) or facts.expected.value.dividing(1.0) for facts in known]
+    runs = [k for k, facts in enumerate(known) if not fits_text(facts.expected.fits)]
+    best = max(runs, key=lambda k: rates[k].value, default=0)
+    if not runs or known[best].expected.verdict == BLIND:
+        return ""
+    near = [names[k] for k in runs if k != best and rates[k].upper > rates[best].lower]
+    if near:
+        return f"{names[best]} is fastest, but not surely: its interval overlaps with that of {listed(near)}"
+    return f"{names[best]} is fastest"
 
 
 def _columns(answers: Sequence[Answer], room: int) -> list[tuple[str, ...]]:

@@ -622,6 +622,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             # The count of a plan is that of the other quantities as well.
             configuration = dict(facts.at)
             at = at | {name: label(value) for name, value in configuration.items() if name == reading.scale}
+        if facts is not None and facts.split is not None:
+            configuration = dict(facts.at)
+            at = at | {name: label(ways) for name, ways in facts.split.ways.items()}
         likeliest = self._value(name, model, configuration, facts)
         facts = likeliest.facts if facts is not None and facts.column is not None else facts
         # What was measured at the same configuration, with what the question left open.

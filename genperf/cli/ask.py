@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
@@ -63,6 +64,7 @@ def _question(hints: tuple[str, ...], **texts: str | None) -> Question:
     click.option("--why", "why", is_flag=True, help="What the time is made of, and why it is slow."),
     click.option("--normal", is_flag=True, help="How the efficiency compares with published series."),
     click.option("--cost", "cost", is_flag=True, help="Whether growing pays, and what it costs."),
+    click.option("--layout", "layout", is_flag=True, help="At the best split of the devices into dp, tp and pp."),
 )
 @shared.table_options
 @shared.shown(*shared.RESULT)
@@ -77,6 +79,7 @@ def ask(
     why: bool,
     normal: bool,
     cost: bool,
+    layout: bool,
     out: Output,
 ) -> None:
     """Answer what to expect of one configuration from TABLE, whose columns are recognised, or from a model.
@@ -100,6 +103,7 @@ def ask(
     if len(table) > 1:
         table, at = _split_words(table, at)
     topics = [name for name, wanted in (("why", why), ("normal", normal), ("cost", cost)) if wanted]
+    question = replace(question, topics=("layout",)) if layout else question
     about: Any = load_model(table[0]) if len(table) == 1 and is_model_file(table[0]) else None
     columns: Mapping[str, Any] = {} if about is None else dict.fromkeys(names_of(about), ())
     if about is None:

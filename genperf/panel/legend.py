@@ -18,6 +18,8 @@ from genperf.vocabulary.names import LEVELS, column_named, level_with, meant_by,
 
 #: The name of a count that is given without one.
 SCALE = "count"
+#: Values of one column that a question compares, at most.
+MOST_COMPARED = 8
 
 
 class NamedColumn(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -31,6 +33,8 @@ class NamedColumn(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     distinct: int = 0
     #: The least and the largest of its numbers.
     ends: tuple[float, ...] = ()
+    #: Its numbers, ascending, where they are so few that a question may compare them.
+    values: tuple[str, ...] = ()
 
 
 class RunPrice(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -16,12 +16,12 @@ from msgspec import Struct, field
 
 from genperf.errors import TableError, listed
 from genperf.formula.amounts import amount, without_thousands
-from genperf.panel.legend import SCALE, Legend, cell_with, column_by_name, column_of_setting, same
+from genperf.panel.legend import MOST_COMPARED, SCALE, Legend, cell_with, column_by_name, column_of_setting, same
 from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
 from genperf.table.clean import is_number
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import TIME_UNITS, canonical_time, header_of, is_price
-from genperf.vocabulary.names import LEVELS, column_of, command_about, level_with, meant_by, plain_name, words_in
+from genperf.vocabulary.names import LEVELS, WAYS, column_of, command_about, level_with, meant_by, plain_name, words_in
 
 T = TypeVar("T")
 #: Where a phrase ends, its name and its value; `--deadline` is an option, and a name without a value has "".
@@ -42,8 +42,6 @@ _PROSE, _NO_NAME, _COUNTING, _WHICH, _BETWEEN, _ALTERNATIVE, _OF_A_VALUE = (
 )
 #: What words of a comparison or a plan are about.
 _COMPARISONS = ("compare", "optimize")
-#: Values of one column that `which` compares, at most.
-_MOST_COMPARED = 8
 #: A number, an amount, or several.
 _NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*")
 #: A unit of memory, by its capital letters.
@@ -54,8 +52,11 @@ _RELATIVE = re.compile(r"([×+])(\d[\d.]*)")
 _LEAST_SIZE = 1e6
 #: A mark or an end, and what stands behind a name.
 _SIGNS = frozenset("|=:")
-#: What a question may be about.
-TOPICS = ("normal", "why", "cost")
+#: What a question may be about, and which of these is about the ways in which devices are split.
+TOPICS = ("normal", "why", "cost", "layout")
+LAYOUT = "layout"
+#: What is chosen with a layout.
+_OF_LAYOUT = frozenset({*WAYS, "micro_batch"})
 #: What a job has so many of, by what a question calls it.
 _OF_A_JOB = {*filter(str.islower, section("counted")), *words_of("headers.of_a_batch"), "epochs"}
 
@@ -78,6 +79,9 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     words = _Words(legend, words_of_question(text))
     phrases = words.read()
     nameless = [name for name, value in phrases if not value and name[0] != "-"]
+    if (f"--{LAYOUT}", "") in phrases:
+        # `what tp and pp`
+        nameless = [name for name in nameless if meant_by(name) not in _OF_LAYOUT]
     phrases = [(name, value) for name, value in phrases if value or name[0] == "-"]
     columns = {name: column_of_setting(legend, name, text) or name for name, text in (*settings.items(), *phrases)}
     values = {name: [value] for name, value in settings.items()}
@@ -87,8 +91,8 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
             values[earlier].append(value)
     if is_list := any(len(of_name) > 1 for of_name in values.values()):
         values |= {n: [n] for n in nameless if n not in values}
-    if is_list or {"--samples", "--tokens", "--deadline", "--budget"} & values.keys():
-        # The rows of a list show which is best, and of a plan the cheapest count is answered.
+    if is_list or {"--samples", "--tokens", "--deadline", "--budget", f"--{LAYOUT}"} & values.keys():
+        # The rows of a list show which is best, of a plan the cheapest count is answered, and of layouts the best one.
         values = {n: of_name for n, of_name in values.items() if of_name != [n] or command_about(n) not in _COMPARISONS}
     for name in (name for name, of_name in values.items() if len(of_name) > 1):
         what = " and ".join(f"{columns[name]}={value}" for value in values[name])
@@ -148,6 +152,11 @@ class _Words(Struct, dict=True):
         named = (n for n, e in columns.items() if e.numeric and plain_name(n) in words_of("one_run.network"))
         return next(named, None) or column_of("parameters", columns)
 
+    @cached_property
+    def has_ways(self) -> bool:
+        """Whether the runs varied the ways in which their devices were split."""
+        return any(entry.distinct > 1 and meant_by(name) in WAYS for name, entry in self.legend.columns.items())
+
     def read(self) -> list[tuple[str, str]]:
         """Return what all words say, each phrase as the first kind that it is."""
         kinds = (self.read_sign, self.read_relative, self.read_machine, self.read_counted, self.read_named)
@@ -162,7 +171,8 @@ class _Words(Struct, dict=True):
         if self.compared and all(
             column_by_name(self.legend, n, self.legend.columns) != self.compared for n, _ in self.phrases
         ):
-            self.phrases += [(self.compared, level) for level in self.legend.columns[self.compared].levels]
+            entry = self.legend.columns[self.compared]
+            self.phrases += [(self.compared, level) for level in entry.levels or entry.values]
         return self.phrases
 
     def alternatives(self, columns: Mapping[str, str], values: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
@@ -317,7 +327,11 @@ class _Words(Struct, dict=True):
         def cell_of_column(phrase: str) -> str:
             return _only_match(self.cells, phrase, column)[1] or level_with(phrase, levels)
 
-        if place > 0 and _WHICH.fullmatch(self.words[place - 1]) and self.is_compared(column):
+        is_wanted = place > 0 and _WHICH.fullmatch(self.words[place - 1]) is not None and not self.has_value(end)
+        if is_wanted and self.has_ways and meant_by(name) in _OF_LAYOUT:
+            # The best of one depends on the others.
+            return end, f"--{LAYOUT}", ""
+        if is_wanted and self.is_compared(column):
             self.compared = column
             return end, "", ""
         cell, cell_end = self.longest(start, cell_of_column)
@@ -349,14 +363,15 @@ class _Words(Struct, dict=True):
         entry = self.legend.columns.get(column)
         if entry is None or header_of(column).kind or (entry.numeric and meant_by(column) in LEVELS):
             return False
-        return 1 < len(entry.levels) == entry.distinct <= _MOST_COMPARED
+        return 1 < len(entry.levels or entry.values) == entry.distinct <= MOST_COMPARED
 
     def read_cell_or_prose(self, place: int) -> Phrase | None:
         """Read a cell, with its column's name behind it, `FSDP strategy`, or pass over a word that names nothing."""
         word, (cell, end) = self.words[place].lower(), self.longest(place, self.cell)
         if cell is None or (end == place + 1 and self.is_prose(word)):
             # `is it normal` is an option.
-            topic = next((f"--{name}" for name in TOPICS if word in words_of(f"headers.{name}")), "")
+            topics = TOPICS if self.has_ways else TOPICS[: TOPICS.index(LAYOUT)]
+            topic = next((f"--{name}" for name in topics if word in words_of(f"headers.{name}")), "")
             before = self.phrases[-1][0] if self.phrases and not self.is_prose(self.word(place - 1)) else ""
             if topic == "--cost" and self.is_compared(before):
                 # `is fsdp worth it` compares it with the others.

@@ -19,7 +19,7 @@ from genperf.formula import parse
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.evidence import MONEY, role_by_words
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
-from genperf.panel.legend import SCALE, Legend, NamedColumn, in_title
+from genperf.panel.legend import MOST_COMPARED, SCALE, Legend, NamedColumn, in_title
 from genperf.panel.options import OPTIONS, FailureRule, Roles
 from genperf.panel.prices import with_prices
 from genperf.panel.question import Requested, in_columns, notes_of_absent, wanted_name
@@ -53,7 +53,7 @@ def legend_of(
     if kept is not None:
         for name in columns.keys() - {*kept, *source.names}:
             if columns[name].distinct > 1:
-                columns[name] = replace(columns[name], levels=())
+                columns[name] = replace(columns[name], levels=(), values=())
     # Word beside a number → its column; the rest of a name has no word.
     names = {column: {**taken.columns, "": taken.kind_column} for column, taken in source.names.items()}
     mapped = {canonical: column for canonical, column in (mapping or {}).items() if column in columns}
@@ -68,7 +68,10 @@ def _of_cells(texts: list[str]) -> NamedColumn:
         return NamedColumn(False, tuple(levels), len(levels))
     values, reasons = numbers(levels)
     levels_shown = levels if len(levels) < 2 else [levels[place] for place in reasons]
-    return NamedColumn(True, tuple(levels_shown), len(levels), (float(np.nanmin(values)), float(np.nanmax(values))))
+    ascending = [levels[place] for place in np.argsort(values, kind="stable")] if not reasons else []
+    compared = tuple(ascending) if 1 < len(levels) <= MOST_COMPARED else ()
+    ends = float(np.nanmin(values)), float(np.nanmax(values))
+    return NamedColumn(True, tuple(levels_shown), len(levels), ends, compared)
 
 
 def read_with_roles(

@@ -1,6 +1,6 @@
 """An answer in words: its sentences in the order in which they are read, and the few words of a card."""
 
-from genperf.facts import Expectation, Facts, Interval, Planned, Record
+from genperf.facts import BestSplit, Expectation, Facts, Interval, Planned, Record
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
@@ -45,8 +45,9 @@ LEAST_CHANCE = 0.25
 def sentences_of(facts: Facts) -> dict[str, str]:
     """Return the facts in words.
 
-    `plan` and `training` where one is asked about, `expect`, `sure`, `pays`, `best` where more do less, `limit`,
-    `normal`, `exchange` with hints, `causes` where the series is slow, `nodes` where these are not known, `next`.
+    `plan` and `training` where one is asked about, `expect`, `sure`, `layout` where the best one is asked for, `pays`,
+    `best` where more do less, `limit`, `normal`, `exchange` with hints, `causes` where the series is slow, `nodes`
+    where these are not known, `next`.
     """
     growth, turn, published = facts.growth, facts.turn(), facts.published()
     # Beyond what was judged, the record is that of shorter forecasts.
@@ -63,6 +64,7 @@ def sentences_of(facts: Facts) -> dict[str, str]:
         "expect": prose(measured_text(facts, places), expect_sentence(facts.expected, growth, places, further)),
         "training": training_sentence(facts.training, facts.quantities, facts.plan),
         "sure": sure_sentence(facts.expected, growth, "" if unjudged else worth_text(facts.record)),
+        "layout": "" if facts.split is None else split_line(facts.split),
         "pays": pays_sentence(growth, facts.expected),
         "best": turn_sentence(turn) if turn is not None and likely else "",
         "limit": limit_sentence(facts.limit(), places),
@@ -73,6 +75,14 @@ def sentences_of(facts: Facts) -> dict[str, str]:
         "next": _next(facts),
     }
     return {what: prose(text) for what, text in sentences.items() if text}
+
+
+def split_line(split: BestSplit) -> str:
+    """Return how the best split of the devices stands among the others."""
+    ways = join_values(split.ways)
+    if split.splits < 2:
+        return f"{ways} is the only split that is possible"
+    return f"{ways} is best of {split.splits} splits, with {whole_percent(split.chance)} % probability"
 
 
 def measured_text(facts: Facts, places: str) -> str:

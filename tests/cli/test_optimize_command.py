@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from helpers import Shell, csv_of, done, refusal, reply
+from layouts import layout_runs
 
 RUNS = "workers,batch,seconds\n" + "".join(
     f"{n},{b},{1 + 0.02 * b + 8 / n + 0.05 * n}\n" for n in (1, 2, 4, 8, 16) for b in (16, 32)
@@ -85,3 +86,32 @@ def test_what_stays_is_named_by_at_and_numbers_are_ranked_by_optimize(shell: She
 def test_a_value_that_cannot_be_is_named_as_in_a_question(shell: Shell) -> None:
     for value, fault in (("0", "'0' is not above zero"), ("1,x", "'x' is not a number")):
         assert f"error: workers: {fault}" in refusal(shell, "optimize", "m.json", "--over", f"workers={value}")
+
+
+def test_a_question_for_the_best_layout_is_answered_at_that_layout(shell: Shell) -> None:
+    layout_runs().to_csv("layouts.csv", index=False)
+    found = reply(shell, "optimize", "layouts.csv", "--devices", "16")["best"][0]
+    for question in ("best layout on 16 gpus", "what tp and pp should I use on 16 gpus", "which mbs is best, 16 gpus"):
+        answer = reply(shell, "ask", "layouts.csv", question, words=True)
+        names = ("dp", "tp", "pp", "mbs")
+        assert [answer["at"][name] for name in names] == [found[name] for name in names] == [1, 4, 4, 1], question
+        assert answer["verdict"] == "ok"
+        assert answer["sentences"]["layout"].startswith("dp=1, tp=4, pp=4, mbs=1 is best of "), question
+    # What is named stays.
+    answer = reply(shell, "ask", "layouts.csv", "--layout", "--at", "16 gpus tp=2")
+    # By the law a further doubling of the stages, 8, takes 0.22 s less than two data ways of 4.
+    assert [answer["at"][name] for name in ("dp", "tp", "pp")] == [1, 2, 8]
+    assert "★ layout" in done(shell, "ask", "layouts.csv", "best layout on 16 gpus")
+    # Without columns of ways nothing is split.
+    assert "no columns show how devices are split" in refusal(shell, "ask", "runs.csv", "--layout", "--at", "workers=8")
+
+
+def test_numbers_are_compared_as_levels_are_and_the_fastest_is_told(shell: Shell) -> None:
+    rows = [(n, k, 32 * n * k / (0.1 * k + 0.08 * (n > 1) + 0.01 * n)) for n in (1, 2, 4, 8, 16) for k in (1, 2, 4, 8)]
+    Path("passes.csv").write_text(csv_of("gpus,grad_accum,images_per_sec", rows))
+    for question in ("which grad_accum is best on 16 gpus", "best grad_accum for 16 gpus"):
+        answers = reply(shell, "ask", "passes.csv", question)
+        assert [answer["at"]["grad_accum"] for answer in answers] == [1, 2, 4, 8], question
+        assert "★ grad_accum=8 is fastest" in done(shell, "ask", "passes.csv", question)
+    # More devices are faster, which tells nothing.
+    assert "★" not in done(shell, "ask", "passes.csv", "8 or 16 gpus")
