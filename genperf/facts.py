@@ -548,6 +548,17 @@ class Curve(Struct, frozen=True):
     measured: tuple[tuple[float, float], ...]
 
 
+class StepPart(Struct, frozen=True, forbid_unknown_fields=True):
+    """A measured part of a step, such as the exchange, with its share of the step at two counts."""
+
+    column: str
+    #: The least and the largest count with a run, and the share there, the median of the runs.
+    counts: tuple[float, float]
+    shares: tuple[float, float]
+    #: The levels of the group columns of these runs; none where the table has no groups.
+    levels: dict[str, str] = {}
+
+
 class BestSplit(Struct, frozen=True):
     """The ways in which devices are split best, of all that multiply to them, and the micro-batch where it varied."""
 
@@ -599,6 +610,8 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     plan: Planned | None = None
     #: Where the best split of the devices is asked for, how it stands among the others.
     split: BestSplit | None = None
+    #: The measured parts of a step.
+    parts: tuple[StepPart, ...] = ()
     #: The named levels of the series that is meant, where the table has several.
     series: Mapping[str, str] = {}
     #: The column of what is no step of workers: its name, its unit, and how much of it a second is.

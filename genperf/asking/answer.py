@@ -26,7 +26,16 @@ from genperf.panel.reading import Reading
 from genperf.prediction.predict import THROUGHPUT
 from genperf.table.clean import label
 from genperf.vocabulary import words_of
-from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, bare, header_of, in_multiples, time_called
+from genperf.vocabulary.headers import (
+    RELATIVE,
+    STEP_WORDS,
+    TIME_UNITS,
+    bare,
+    bytes_of,
+    header_of,
+    in_multiples,
+    time_called,
+)
 from genperf.vocabulary.names import is_efficiency, is_relative, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, split_line, verdict_line
 from genperf.words.growth import cost_unit, doubted_efficiency, plan_line, plan_sentence
@@ -34,8 +43,10 @@ from genperf.words.numbers import (
     MILLIONS,
     count_text,
     join_values,
+    prose,
     rate_unit,
     texts_in_unit,
+    three_digits,
     with_article,
     with_unit,
 )
@@ -266,6 +277,22 @@ def answer_of(facts: Facts) -> Answer:
     return Answer((value,), facts, taken=dict(facts.taken))
 
 
+def with_memory_limit(answer: Answer, limit: str) -> Answer:
+    """Return an answer whose first value, where it is a memory, tells whether it stays below a device's, `80GB`."""
+    first, number = answer.answers[0], re.match(r"[\d.,]+", limit)
+    if number is None or not (size := bytes_of(first.unit)):
+        return answer
+    most = float(number[0].replace(",", "")) * bytes_of(limit[number.end() :])
+    lower, value, upper = (end * size / most for end in (first.lower, first.value, first.upper))
+    if lower > 1.0:
+        how, end = "does not fit", f"lower end of the interval is {three_digits(first.lower)}"
+    else:
+        how = "fits" if upper <= 1.0 else "likely fits" if value <= 1.0 else "likely does not fit"
+        end = f"upper end of the interval is {three_digits(first.upper)}"
+    fits = prose(f"{how} in {with_unit(number[0], limit[number.end() :])}: the {with_unit(end, first.unit)}")
+    return replace(answer, answers=(replace(first, texts={**first.texts, "fits": fits}), *answer.answers[1:]))
+
+
 #: What it costs, and how many times as fast it is, among the names that a question may want.
 _COST, _SPEEDUP = "cost", "speed-up"
 
@@ -297,7 +324,7 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
         if plain in (key, plain_name(quantity.label)) and key in facts.quantities:
             return quantity.label, quantity.unit, Interval.named(facts.quantities, key)
     if plain == _COST:
-        cost, unit = _cost(growth, expected.value) or (None, "")
+        cost, unit = cost_of(growth, expected.value) or (None, "")
         return _COST, unit, cost
     if wanted.kind == "rate" and (wanted.counted or plain in words_of("headers.rate")):
         return "throughput", rate_unit(growth.sample), growth.throughput(expected.value)
@@ -519,7 +546,7 @@ def _following_rows(facts: Facts) -> Iterator[Row]:
             if quantity.is_share:
                 ends, unit = Interval(*(100.0 * end for end in ends.ends)), "%"
             yield _interval_row(quantity.label, ends, unit)
-    if (cost := _cost(growth, value)) is not None and growth.costs is not None:
+    if (cost := cost_of(growth, value)) is not None and growth.costs is not None:
         yield _interval_row(_COST, *cost, growth.costs[0] if growth.grows else None)
     if facts.plan is not None and not facts.plan.plan.is_speed:
         paid, chosen = facts.plan.price, facts.plan.chosen
@@ -532,7 +559,7 @@ def _following_rows(facts: Facts) -> Iterator[Row]:
             yield _interval_row(name, Interval.named(facts.predicted, name), unit)
 
 
-def _cost(growth: GrowthCounts, value: Interval) -> tuple[Interval, str] | None:
+def cost_of(growth: GrowthCounts, value: Interval) -> tuple[Interval, str] | None:
     """Return what a million samples or a job cost, with the unit; None without a price or the work of a step."""
     if growth.costs is None or growth.price is None:
         return None
@@ -551,6 +578,8 @@ def _verdict_and_next_step(answer: Answer, width: int) -> Iterator[Text]:
         yield from (Text(line, style=f"bold {COLORS[BLIND]}") for line in wrap(plan_sentence(plan), width))
     elif plan is not None and (kept := plan_line(plan)):
         yield from (Text(line) for line in wrap(f"{MEASURED} {kept}", width))
+    if fits := likeliest.texts.get("fits", ""):
+        yield Text(f"{MEASURED} {fits}", style="bold")
     if answer.facts is not None and answer.facts.split is not None:
         yield Text.assemble(("★ layout", "bold"), f"  {split_line(answer.facts.split)}")
     if answer.measured:

@@ -106,6 +106,8 @@ class Question(Struct, frozen=True):
     words: tuple[str, ...] = ()
     #: What is asked about by name: normal, why.
     topics: tuple[str, ...] = ()
+    #: The memory of a device, `80GB`: whether a run stays below it is told.
+    memory_limit: str = ""
 
     def about(self, result: FitResult, group: Mapping[str, str]) -> Self:
         """Return the question about the model of a group, whose batch is that of its steps."""
@@ -128,11 +130,12 @@ class Question(Struct, frozen=True):
             raise GenperfError(what, hint="give all of it in words, or none")
         training = replace(self.training, tokens=of_words.training.tokens or self.training.tokens)
         price, plan = self.price or of_words.price, self.plan or of_words.plan
-        return replace(self, price=price, plan=plan, training=training, topics=(*self.topics, *options))
+        topics, limit = (*self.topics, *options), of_words.memory_limit or self.memory_limit
+        return replace(self, price=price, plan=plan, training=training, topics=topics, memory_limit=limit)
 
 
 #: The options that may stand among the words of a question.
-OPTIONS_OF_WORDS = ("tokens", "samples", "deadline", "budget", "price", "peak")
+OPTIONS_OF_WORDS = ("tokens", "samples", "deadline", "budget", "price", "peak", "memory_limit")
 
 
 def question_of(
@@ -155,6 +158,7 @@ def question_of(
         training=training_of(tokens, peak),
         per=per,
         work=work,
+        memory_limit=str(plan.get("memory_limit") or ""),
     )
 
 
@@ -315,6 +319,7 @@ def facts_of(
     runs_along = tuple(zip(steps.counts[measured].tolist(), reported.tolist(), strict=True))
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
 
+    parts = () if panel.legend is None else panel.legend.parts
     training = question.training
     in_group = panel.within(question.constants) if question.constants else panel
     quantities = reported_of(result, in_group, query, expected, training, question.price)
@@ -356,6 +361,8 @@ def facts_of(
         further={name: further_result.schema.target.unit for name, further_result in result.further.items()},
         measured=None if run is None else (Interval(run.value, run.lowest, run.highest), run.repeats),
         plan=plan,
+        # A group is known by its values, which are words of the question.
+        parts=tuple([p for p in parts if {*p.levels.values()} <= {*question.words}]),
     )
 
 

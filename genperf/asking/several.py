@@ -7,9 +7,9 @@ from textwrap import wrap
 
 from rich.text import Text
 
-from genperf.asking.answer import MEASURED, Answer, Row, footer_of, in_a_line, rows_of
+from genperf.asking.answer import MEASURED, Answer, Row, cost_of, footer_of, in_a_line, rows_of
 from genperf.errors import listed
-from genperf.facts import Facts, Planned
+from genperf.facts import Facts, Interval, Planned
 from genperf.table.clean import is_number
 from genperf.vocabulary.names import LEVELS, column_named, meant_by
 from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
@@ -60,6 +60,8 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
         if answer.facts is not None and (kept := _limits_kept_text(answer.facts.plan)):
             sign, style = (MEASURED, "") if kept.startswith("done") else (MARKS[BLIND], f"bold {COLORS[BLIND]}")
             yield Text(f"{sign} {name}: {kept}", style=style)
+        if fits := answer.answers[0].texts.get("fits", ""):
+            yield Text(f"{MEASURED} {name} {fits[0].lower()}{fits[1:].partition(':')[0]}")
         if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):
             yield Text(f"{MARKS[BLIND]} {name}: {fails}", style=f"bold {COLORS[BLIND]}")
     if best := _best_line([answer.facts for answer in answers], [name.partition(", ")[2] or name for name in names]):
@@ -87,19 +89,27 @@ def _limits_kept_text(planned: Planned | None) -> str:
 
 
 def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str]) -> str:
-    """Return which of several configurations of one count is fastest, and whether that is sure; else ""."""
+    """Return which of several configurations of one count is fastest, and which costs least; else ""."""
     known = [facts for facts in of_answers if facts is not None and facts.expected.is_time]
     if len(known) < len(names) or len({facts.growth.target.count for facts in known}) > 1:
         return ""
-    rates = [facts.growth.throughput(facts.expected.value) or facts.expected.value.dividing(1.0) for facts in known]
-    runs = [k for k, facts in enumerate(known) if not fits_text(facts.expected.fits)]
-    best = max(runs, key=lambda k: rates[k].value, default=0)
-    if not runs or known[best].expected.verdict == BLIND:
-        return ""
-    near = [names[k] for k in runs if k != best and rates[k].upper > rates[best].lower]
-    if near:
-        return f"{names[best]} is fastest, but not surely: its interval overlaps with that of {listed(near)}"
-    return f"{names[best]} is fastest"
+    runs = {name: of for name, of in zip(names, known, strict=True) if not fits_text(of.expected.fits)}
+    rates = {n: of.growth.throughput(of.expected.value) or of.expected.value.dividing(1.0) for n, of in runs.items()}
+    costs = {n: cost[0].dividing(1.0) for n, of in runs.items() if (cost := cost_of(of.growth, of.expected.value))}
+    texts = [
+        _best_of(of_runs, verb)
+        for of_runs, verb in ((rates, "is fastest"), (costs, "costs least"))
+        if len(of_runs) > 1 and runs[max(of_runs, key=lambda name: of_runs[name].value)].expected.verdict != BLIND
+    ]
+    return "; ".join(texts)
+
+
+def _best_of(values: Mapping[str, Interval], verb: str) -> str:
+    """Return which of several values is the largest, and with which others its interval overlaps."""
+    best = max(values, key=lambda name: values[name].value)
+    near = [name for name, value in values.items() if name != best and value.upper > values[best].lower]
+    doubt = f", but not surely: its interval overlaps with that of {listed(near)}" if near else ""
+    return f"{best} {verb}{doubt}"
 
 
 def _columns(answers: Sequence[Answer], room: int) -> list[tuple[str, ...]]:

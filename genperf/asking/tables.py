@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
-from genperf.asking.answer import Answer, Value, wanted_of
+from genperf.asking.answer import Answer, Value, wanted_of, with_memory_limit
 from genperf.asking.ask import (
     ONE,
     Measured,
@@ -65,6 +65,7 @@ from genperf.vocabulary.names import (
     is_efficiency,
     is_relative,
     meant_by,
+    words_in,
 )
 from genperf.words.growth import plan_in_short
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
@@ -188,8 +189,9 @@ def ask(
     if not (isinstance(table, FitResult | GroupedResult) or is_model_file(table) or run_in_words):
         source = open_files([str(table)]) if is_path else open_source(table)
     if want is not None and (source is None or want not in source.columns):
-        # `step time` is a quantity, `is it normal` is none.
-        is_question = _QUESTION.search(want) or (" " in want.strip() and not header_of(want).kind)
+        # `step time` is a quantity, and so is what a header has in full; `is it normal` is none.
+        in_headers = source is not None and any(words_in(want) <= words_in(column) for column in source.columns)
+        is_question = _QUESTION.search(want) or (" " in want.strip() and not (header_of(want).kind or in_headers))
         requested, want = ({**requested, SCALE: want}, None) if is_question else (requested, want)
     lists = {n: list(values) for n, values in requested.items() if isinstance(values, (list, tuple, range, np.ndarray))}
     places = [
@@ -303,6 +305,7 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     measured_value, _ = _in_unit_of_column(schema.measured, schema, facts.at, facts.predicted)
     answer = Answer((replace(measured_value, facts=facts),), facts, taken=dict(facts.taken), notes=requested.notes)
     answer = replace(answer, topics=question.topics) if question.topics else answer
+    answer = with_memory_limit(answer, question.memory_limit) if question.memory_limit else answer
     return with_share(answer, schema)
 
 
@@ -371,10 +374,10 @@ def _value_of_column(value: Value, at: Mapping[str, Any], factor: float) -> Valu
     """Return the value of a column that is the throughput over a factor, such as a share, with its sentences."""
     worded = _worded(value, at)
     if worded.facts is None or worded.facts.column is not None:
-        # Of facts about a time that is not that of a step only the next run is reported.
-        return replace(worded, only=("next",))
+        # Of facts about a time that is not that of a step only its parts and the next run are reported.
+        return replace(worded, only=("parts", "next"))
     in_unit = replace(worded.facts, column=(value.quantity, value.unit, 1.0 / factor))
-    return replace(worded, facts=in_unit, only=("pays", "limit", "normal", "nodes", "next"))
+    return replace(worded, facts=in_unit, only=("pays", "parts", "limit", "normal", "nodes", "next"))
 
 
 def ask_recognised(
@@ -407,6 +410,7 @@ def ask_recognised(
             what = "the runs are of one configuration: how long a training takes is answered of several counts"
             raise TableError(what, hint="of one run in words as well: genperf 8xh100 7B 76800tok/s --tokens 300B")
         answer = _measured(opened, reading)
+        answer = with_memory_limit(answer, question.memory_limit) if question.memory_limit else answer
         return replace(answer, notes=(*notes_of_question, *answer.notes))
     reading, resolved = opened.reading, _requested_cells(opened)
     series, notes = _series(reading, resolved), list[str]()
@@ -423,6 +427,7 @@ def ask_recognised(
     if header_of(wanted or "").kind == "time" and reading.columns[reading.quantities[0]].kind == "rate":
         # The time of a step is wanted, and a rate was measured.
         answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
+    answer = with_memory_limit(answer, question.memory_limit) if question.memory_limit else answer
     return replace(answer, notes=(*notes_of_question, *notes, *answer.notes))
 
 
@@ -920,6 +925,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         # So many steps a second show the time of one.
         is_step = is_step or columns[name].header.counted in STEP_WORDS
         scale_has_unit = scale in columns and columns[scale].kind != ""
+        # `allreduce_s` is a part of a step, of which no throughput follows.
+        is_step = bool(is_step) and name not in [part.column for part in self.opened.legend.parts]
         if is_step and not scale_has_unit:
             return None
         unit = self.opened.roles(name).measured.get("unit", "s")

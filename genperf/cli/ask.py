@@ -130,7 +130,7 @@ def ask(
 
 #: The sentences that answer `--why`, `--normal` and `--cost`, or a question about them.
 TOPICS = {
-    "why": ("limit", "causes", "exchange"),
+    "why": ("parts", "limit", "causes", "exchange"),
     "normal": ("normal", "exchange"),
     "cost": ("plan", "training", "pays", "best"),
 }

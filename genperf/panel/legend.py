@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from genperf.facts import StepPart
 from genperf.formula.amounts import amount
 from genperf.panel.machine import is_a_part
 from genperf.table.cells import Factor
@@ -71,6 +72,8 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     #: The column of the prices, and the prices of the groups.
     price_column: str = ""
     prices: tuple[RunPrice, ...] = ()
+    #: The measured parts of a step, those of each group after another.
+    parts: tuple[StepPart, ...] = ()
 
     @cached_property
     def of_names(self) -> frozenset[str]:

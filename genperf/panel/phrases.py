@@ -31,12 +31,12 @@ _OF_HEADERS = frozenset({"num", "number", "of", "per"})
 #: Words of one name in a question, at most.
 MOST_WORDS = 5
 #: Words that name nothing where no cell has them, and those of them that are no part of a name; before a count that is
-#: asked for, or before what is compared; between two values of one name, or two configurations; and between a name and
-#: its value.
-_PROSE, _NO_NAME, _COUNTING, _WHICH, _BETWEEN, _ALTERNATIVE, _OF_A_VALUE = (
+#: asked for, or before what is compared, of all values or of those that keep a limit; between two values of one name,
+#: or two configurations; and between a name and its value.
+_PROSE, _NO_NAME, _COUNTING, _WHICH, _LARGEST, _BETWEEN, _ALTERNATIVE, _OF_A_VALUE = (
     re.compile(f"(?i){any_of(*(f'headers.{of}' for of in places.split()))}")
     for places in (
-        *("joining asking question", "joining asking", "how_many which", "which", "between", "alternative"),
+        *("joining asking question", "joining asking", "how_many which", "which", "largest", "between", "alternative"),
         "of_a_value",
     )
 )
@@ -87,7 +87,9 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     values = {name: [value] for name, value in settings.items()}
     for name, value in phrases:
         earlier = next((other for other in values if columns[other] == columns[name]), name)
-        if not any(same(other, value) for other in values.setdefault(earlier, [])):
+        # Words that are of one header, `PyTorch distributed`, are no two values of it.
+        is_of_header = earlier != name == value
+        if not is_of_header and not any(same(other, value) for other in values.setdefault(earlier, [])):
             values[earlier].append(value)
     if is_list := any(len(of_name) > 1 for of_name in values.values()):
         values |= {n: [n] for n in nameless if n not in values}
@@ -223,6 +225,7 @@ class _Words(Struct, dict=True):
             return None
         if _MEMORY.fullmatch(noun) and noun not in self.legend.columns and not self.longest(place, self.cell)[0]:
             # `does it fit in 40 GB` asks for the memory, and `gb` is the batch of all.
+            self.phrases.append(("--memory_limit", f"{value}{noun}"))
             return place + 2, "memory", ""
         name, end = self.longest(place + 1, self.name)
         if name and self.has_value(end):
@@ -327,11 +330,11 @@ class _Words(Struct, dict=True):
         def cell_of_column(phrase: str) -> str:
             return _only_match(self.cells, phrase, column)[1] or level_with(phrase, levels)
 
-        is_wanted = place > 0 and _WHICH.fullmatch(self.words[place - 1]) is not None and not self.has_value(end)
-        if is_wanted and self.has_ways and meant_by(name) in _OF_LAYOUT:
+        before = "" if self.has_value(end) else self.word(place - 1)
+        if _WHICH.fullmatch(before) and self.has_ways and meant_by(name) in _OF_LAYOUT:
             # The best of one depends on the others.
             return end, f"--{LAYOUT}", ""
-        if is_wanted and self.is_compared(column):
+        if (_WHICH.fullmatch(before) or _LARGEST.fullmatch(before)) and self.is_compared(column):
             self.compared = column
             return end, "", ""
         cell, cell_end = self.longest(start, cell_of_column)

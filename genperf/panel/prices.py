@@ -68,7 +68,7 @@ def _prices(
     sign: re.Match[str] | None,
 ) -> tuple[list[RunPrice], bool]:
     """Return the prices of the runs of each combination of levels, and whether all have one."""
-    prices, groups = list[RunPrice](), [*_groups(reading, len(counts), names)]
+    prices, groups = list[RunPrice](), [*groups_of(reading, len(counts), names)]
     telling = [rows for _, rows in groups if len(np.unique(counts[rows])) > 1]
     of_all = all(_price_of_one(column.values[rows]) is None for rows in telling)
     for levels, rows in groups if telling else ():
@@ -80,7 +80,7 @@ def _prices(
     return prices, len(prices) == len(groups)
 
 
-def _groups(reading: Reading, rows: int, names: tuple[str, ...]) -> Iterator[tuple[dict[str, str], Mask]]:
+def groups_of(reading: Reading, rows: int, names: tuple[str, ...]) -> Iterator[tuple[dict[str, str], Mask]]:
     """Yield the levels of some columns in each combination with the mask of its rows; all rows without columns."""
     texts = [reading.columns[name].texts.astype(str).tolist() for name in names]
     keys = list(zip(*texts, strict=True)) if names else [()] * rows

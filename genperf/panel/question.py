@@ -89,7 +89,7 @@ class Requested(Struct, frozen=True):
         if self.options:
             texts = (f"--{name} {shlex.quote(text)}" if text else f"--{name}" for name, text in self.options.items())
             what = f"no setting of a run: {listed([*self.options])}"
-            raise TableError(what, hint=f"leave it out; ask and some others take {' '.join(texts)}")
+            raise TableError(what, hint=f"leave it out; in words ask takes {' '.join(texts)}")
         return self
 
 

@@ -20,7 +20,8 @@ from genperf.panel.assemble import Columns, assemble
 from genperf.panel.evidence import MONEY, role_by_words
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
 from genperf.panel.legend import MOST_COMPARED, SCALE, Legend, NamedColumn, in_title
-from genperf.panel.options import OPTIONS, FailureRule, Roles
+from genperf.panel.options import OPTIONS, FailureRule, Roles, phase_columns
+from genperf.panel.parts import with_parts
 from genperf.panel.prices import with_prices
 from genperf.panel.question import Requested, in_columns, notes_of_absent, wanted_name
 from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, read_columns, wanted_column
@@ -322,7 +323,11 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         derived, kept = [*self.given.derived, *reading.derived], {*used, *repeating, *synonyms}
         legend = legend_of(self.source, derived, self.mapping, kept)
         legend = replace(legend, scale=reading.scale or "", repeating=tuple(repeating), synonyms=synonyms)
-        return with_prices(legend, reading, self.source.units, self.paid)
+        legend = with_prices(legend, reading, self.source.units, self.paid)
+        if len(reading.with_role("measured", "phase")) < 2:
+            return legend
+        # Where a part is wanted, it is that of a step all the same.
+        return with_parts(legend, reading if self.want is None else replace(self, want=None).reading)
 
     def table(self) -> Table:
         """Return the checked table."""
@@ -331,6 +336,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             if any(role_by_words(name) == ("ratio", MONEY) for name in self.source.columns):
                 with suppress(GenperfError):
                     legend = with_prices(legend, self.reading, self.source.units)
+            if phase_columns(self.source.columns):
+                with suppress(GenperfError):
+                    legend = with_parts(legend, self.reading)
             return read_with_roles(self.files or self.source, self.given, self.mapping, legend)
         roles = replace(self.roles(), skip_bad_rows=True)
         return read_with_roles(self.files or self.source, roles, self.reading.mapping, self.legend)

@@ -41,7 +41,7 @@ NORMAL, WHY, PLAN = "Is this normal?", "Why is it slow?", "How many does the wor
 PAYS, ALSO = "Does growing pay?", "What else is known?"
 #: Sentences of `ask` that sections of the page have, or its first screen.
 SECTIONED = frozenset(
-    ["plan", "expect", "sure", "pays", "best", "limit", "normal", "exchange", "causes", "next", "training"]
+    ["plan", "expect", "sure", "pays", "best", "limit", "parts", "normal", "exchange", "causes", "next", "training"]
 )
 #: What falls, by whether the work grows with the workers.
 TURN = {True: "throughput", False: "slower"}
@@ -192,7 +192,8 @@ def _largest_part(place: Place) -> Section:
     limit = limit_of(result, columns, place.question.interval) if facts is None else facts.limit()
     about = "What takes the time?" if target.is_time else f"What makes up {target.name}?"
     text = limit_sentence(limit, place.shown)
-    sentences = [capitalised(text)] if text else []
+    parts = "" if place.answer is None else place.answer.sentences.get("parts", "")
+    sentences = [*filter(None, [parts, capitalised(text)])]
     if answer is not None and limit.parts:
         # The member's name belongs to the expert parts. A change that many draws do not reach is not determined.
         first_of = {row["what"]: row for row in reversed([*changes(result, answer.steps, answer.interval)])}

@@ -530,6 +530,17 @@ def in_multiples(counted: str) -> tuple[float, str]:
 
 
 @lru_cache(maxsize=10_000)
+def bytes_of(unit: str) -> float:
+    """Return the bytes of a unit of memory; zero for another unit.
+
+    >>> bytes_of("GB"), bytes_of("MiB"), bytes_of("s")
+    (1000000000.0, 1048576.0, 0.0)
+    """
+    if unit.lower() not in _MEMORY_UNITS:
+        return 0.0
+    return (1024.0 if "i" in unit.lower() else 1000.0) ** (" kmgt".index(unit[0].lower()))
+
+
 def unit_of(text: str) -> tuple[str, float, float]:
     """Return what a unit measures, and its size as numerator and denominator; units of one kind convert into another.
 

@@ -1,6 +1,9 @@
 """An answer in words: its sentences in the order in which they are read, and the few words of a card."""
 
-from genperf.facts import BestSplit, Expectation, Facts, Interval, Planned, Record
+from collections.abc import Sequence
+
+from genperf.errors import listed
+from genperf.facts import BestSplit, Expectation, Facts, Interval, Planned, Record, StepPart
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
@@ -40,14 +43,16 @@ COLORS = {"ok": "green", "caution": "yellow", "extrapolating-blind": "red"}
 MARKS = {"ok": "✓", "caution": "⚠", "extrapolating-blind": "✗"}
 #: The chance that more workers do less, below which it is not reported. Half, double: experiments/results/settings.md.
 LEAST_CHANCE = 0.25
+#: Difference of two shares of a step from which on both are told.
+LEAST_CHANGE = 0.05
 
 
 def sentences_of(facts: Facts) -> dict[str, str]:
     """Return the facts in words.
 
     `plan` and `training` where one is asked about, `expect`, `sure`, `layout` where the best one is asked for, `pays`,
-    `best` where more do less, `limit`, `normal`, `exchange` with hints, `causes` where the series is slow, `nodes`
-    where these are not known, `next`.
+    `best` where more do less, `parts` of a measured step, `limit`, `normal`, `exchange` with hints, `causes` where the
+    series is slow, `nodes` where these are not known, `next`.
     """
     growth, turn, published = facts.growth, facts.turn(), facts.published()
     # Beyond what was judged, the record is that of shorter forecasts.
@@ -67,6 +72,7 @@ def sentences_of(facts: Facts) -> dict[str, str]:
         "layout": "" if facts.split is None else split_line(facts.split),
         "pays": pays_sentence(growth, facts.expected),
         "best": turn_sentence(turn) if turn is not None and likely else "",
+        "parts": parts_sentence(facts.parts, growth.name) if facts.parts else "",
         "limit": limit_sentence(facts.limit(), places),
         "normal": normal_text(published),
         "exchange": "" if published.exchange is None else exchange_sentence(published.exchange),
@@ -75,6 +81,16 @@ def sentences_of(facts: Facts) -> dict[str, str]:
         "next": _next(facts),
     }
     return {what: prose(text) for what, text in sentences.items() if text}
+
+
+def parts_sentence(parts: Sequence[StepPart], count: str) -> str:
+    """Return what a step was made of at the largest count that was measured, and where it was another share before."""
+    (least, largest), shown = parts[0].counts, list[str]()
+    for part in parts:
+        first, last = map(whole_percent, part.shares)
+        before = f" ({first} % at {least:g})" if abs(part.shares[1] - part.shares[0]) >= LEAST_CHANGE else ""
+        shown.append(f"{last} % {part.column}{before}")
+    return f"of a step measured at {count}={largest:g}, {listed(shown)}"
 
 
 def split_line(split: BestSplit) -> str:

@@ -1,12 +1,13 @@
 """The answer at a glance: what a card says, what it leaves out, and that no sentence speaks against itself."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, assert_says
+from helpers import Shell, assert_says, done
 from msgspec.structs import replace
 
 import genperf as gp
@@ -63,6 +64,39 @@ def test_the_picture_shows_each_measured_run(answer) -> None:
     drawn = [line for line in lines if "┤" in line]
     assert sum(line.count("●") for line in drawn) == 5
     assert not any("┤" in line.plain for line in card(answer, 80, picture=False))
+
+
+def test_the_measured_parts_of_a_step_are_told_and_have_no_throughput_of_their_own(shell: Shell) -> None:
+    rows = [
+        (n, 8 * n, 1.2 + 0.1 * (n > 1) + 0.02 * n, 0.8, 0.25 + 0.1 * (n > 1) + 0.02 * n, 0.15) for n in (1, 2, 4, 8)
+    ]
+    names = ["nodes", "gpus", "step_time_s", "compute_s", "allreduce_s", "data_loading_s"]
+    pd.DataFrame(rows, columns=names).assign(global_batch=lambda runs: 64 * runs.gpus).to_csv("parts.csv", index=False)
+    said = (
+        "Of a step measured at gpus=64, 55 % compute_s (66 % at 8), 35 % allreduce_s (22 % at 8), 10 % data_loading_s."
+    )
+    for question in ("how much of the time is communication at 16 nodes", "is data loading a bottleneck at 16 nodes"):
+        assert said in done(shell, "ask", "parts.csv", question)
+    done(shell, "fit", "parts.csv", "-o", "parts.json", "-q")
+    assert said in done(shell, "ask", "parts.json", "--at", "nodes=16", "--why")
+    done(shell, "report", "parts.csv", "--target", "nodes=16", "-o", "parts.html", "-q")
+    assert said in Path("parts.html").read_text()
+    card_of_part = done(shell, "ask", "parts.csv", "--want", "allreduce_s", "--at", "nodes=16")
+    assert_says(card_of_part, ["^allreduce_s +0.6", "!throughput", "!efficiency"])
+
+
+def test_whether_a_run_fits_a_memory_is_told(shell: Shell) -> None:
+    rows = [(n, b, 0.05 + 0.004 * b + 0.02 * n**0.6, 2 + 0.12 * b) for n in (1, 2, 4, 8, 16) for b in (16, 32, 64)]
+    names = ["gpus", "batch_per_gpu", "step_time_s", "peak_memory_gb"]
+    pd.DataFrame(rows, columns=names).to_csv("memory.csv", index=False)
+    # By the law 64 samples take 9.68 GB.
+    for question, said in (
+        ("does batch 64 fit in 8 GB on 16 gpus", "Does not fit in 8 GB: the lower end"),
+        ("does batch 64 fit in 9.7 GB on 32 gpus", "ikely (fits|does not fit) in 9.7 GB: the upper end"),
+        ("does batch 64 fit in 10 GiB on 16 gpus", "Fits in 10 GiB: the upper end of the interval is 9.[67]\\d? GB"),
+        ("largest batch that fits in 8 GB on 16 gpus", "32 fits in 8 GB(.|\n)*64 does not fit in 8 GB"),
+    ):
+        assert_says(done(shell, "ask", "memory.csv", question), [said])
 
 
 @pytest.mark.parametrize(
