@@ -563,8 +563,10 @@ class BestSplit(Struct, frozen=True):
     """The ways in which devices are split best, of all that multiply to them, and the micro-batch where it varied."""
 
     ways: Mapping[str, float]
-    #: How many splits there are, and the share of draws in which this one is the best of the first ten.
+    #: How many splits there are, whether this one can be relied on, and the share of draws in which it is the best of
+    #: ten.
     splits: int
+    trusted: bool
     chance: float
 
 

@@ -266,29 +266,37 @@ def facts_at(result: FitResult, at: Mapping[str, Any], question: Question) -> Fa
         named, kind = kept_by_plan(result.panel, at)
         plan = planned(result, result.query(at).single(ONE), question, named, kind)
         at = at if named else {plan.name: plan.count, **at}
-    split = best_split(result, at) if LAYOUT in question.topics else None
+    split, kept = best_split(result, at) if LAYOUT in question.topics else (None, {})
     at = at if split is None else {**at, **split.ways}
-    query = result.query(at)
+    query = result.query({**at, **kept})
     curve = curve_of(result, query.single(ONE), work_of(result, question), question.interval)
     return replace(facts_of(result, question, query, curve, at, plan), split=split)
 
 
-def best_split(result: FitResult, at: Mapping[str, Any]) -> BestSplit:
-    """Return how the devices of a configuration are split best, of all ways that it leaves open."""
+def best_split(result: FitResult, at: Mapping[str, Any]) -> tuple[BestSplit, dict[str, Any]]:
+    """Return how the devices of a configuration are split best, of all ways that it leaves open, and what else it does.
+
+    All splits have the same of what is left open beside them, such as the network.
+    """
     panel, columns, devices = result.panel, split_columns(result), result.panel.node("workers")
     if columns is None or devices is None:
         raise GenperfError("no columns show how devices are split", hint="columns such as gpus, dp, tp and pp")
-    count = int(values_of(devices, result.query(at).columns)[0])
-    given = {name: value for name, value in at.items() if part_given(panel, panel.meant(name)) not in LEVELS}
+    target = result.query(at)
+    count = int(values_of(devices, target.columns)[0])
+    parts = {name: part_given(panel, panel.meant(name)) for name in (*at, *target.columns)}
+    given = {name: value for name, value in at.items() if parts[name] not in LEVELS}
     proposed = layouts(result, count, given)
-    optimum = optimize(result, proposed.over, proposed.where)
-    names = [n for n in proposed.over if n not in given and part_given(panel, panel.meant(n)) not in LEVELS]
+    # The passes of a step follow from its batches.
+    settled = {*proposed.over, *(name for name, part in parts.items() if part in (*PLACES, "micro_batches"))}
+    opened = left_open(panel, target.single(ONE), at)
+    kept = {name: value for name, value in opened.items() if name not in settled}
+    over = {**proposed.over, **kept}
+    trusted = attempted(partial(optimize, result, over, proposed.where, goal=Goal(trusted=True)))
+    optimum = optimize(result, over, proposed.where) if isinstance(trusted, GenperfError) else trusted
+    names = [name for name in proposed.over if name not in given and parts.get(name) not in LEVELS]
     chosen = {way.name for way in columns.ways.values()}.union(names)
-    return BestSplit(
-        {name: value for name, value in optimum.configuration.items() if name in chosen},
-        optimum.feasible,
-        float(optimum.best["wins"].iloc[0]),
-    )
+    ways = {name: value for name, value in optimum.configuration.items() if name in chosen}
+    return BestSplit(ways, optimum.feasible, optimum is trusted, float(optimum.best["wins"].iloc[0])), kept
 
 
 def facts_of(

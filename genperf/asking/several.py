@@ -17,8 +17,8 @@ from genperf.words.growth import limits_text, plan_line
 from genperf.words.numbers import count_text, join_values
 from genperf.words.verdict import BLIND, fits_text
 
-#: Columns of a configuration's name at least.
-LEAST_WIDTH = 12
+#: Columns of a configuration's name at least, and at most: the values beside it need as many.
+LEAST_WIDTH, MOST_WIDTH = 12, 40
 #: What there is no room for goes first: the throughput shows the time of a step as well.
 STEP = "step"
 
@@ -39,7 +39,8 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     left_open = [{name: str(answer.taken.get(name, "")) for name in open_names} for answer in answers]
     taken_apart = differing_values(left_open)
     apart = [of_question | taken for of_question, taken in zip(differing_values(places), taken_apart, strict=True)]
-    names = [_name_of(*of_answer) for of_answer in zip(answers, apart, strict=True)]
+    whole_names = [_name_of(*of_answer) for of_answer in zip(answers, apart, strict=True)]
+    names = [name if len(name) <= MOST_WIDTH else f"{name[: MOST_WIDTH - 1]}…" for name in whole_names]
     first_width = max(LEAST_WIDTH, max(map(len, names)) + 3)
     heads, *values_and_ends = map("".join, zip(*_columns(answers, width - first_width), strict=True))
     facts = answers[0].facts

@@ -316,6 +316,9 @@ class _Words(Struct, dict=True):
         name, end = self.longest(place, self.name)
         if not name and self.word(place + 1) == "=":
             name, end = self.words[place], place + 1
+        if self.has_ways and self.word(place).lower() in words_of("headers.layout") and name not in self.legend.columns:
+            # `layout_stated` is another column.
+            return place + 1, f"--{LAYOUT}", ""
         if not name or self.longest(place, self.cell)[1] > end:
             return None
         start, is_set, words = end, self.word(end) in _SIGNS - {"|"}, _singular(" ".join(self.words[place:end]))

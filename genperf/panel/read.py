@@ -336,7 +336,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             if any(role_by_words(name) == ("ratio", MONEY) for name in self.source.columns):
                 with suppress(GenperfError):
                     legend = with_prices(legend, self.reading, self.source.units)
-            if phase_columns(self.source.columns):
+            if phase_columns(self.source.columns) and {*self.given.columns} <= {*self.source.columns}:
                 with suppress(GenperfError):
                     legend = with_parts(legend, self.reading)
             return read_with_roles(self.files or self.source, self.given, self.mapping, legend)

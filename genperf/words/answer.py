@@ -98,7 +98,8 @@ def split_line(split: BestSplit) -> str:
     ways = join_values(split.ways)
     if split.splits < 2:
         return f"{ways} is the only split that is possible"
-    return f"{ways} is best of {split.splits} splits, with {whole_percent(split.chance)} % probability"
+    doubt = "" if split.trusted else "; none of them can be relied on"
+    return f"{ways} is best of {split.splits} splits, with {whole_percent(split.chance)} % probability{doubt}"
 
 
 def measured_text(facts: Facts, places: str) -> str:
