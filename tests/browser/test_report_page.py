@@ -377,7 +377,7 @@ def test_large_numbers_are_short_and_can_be_typed_so(browser: Browser) -> None:
     place = [f.name for f in result.schema.factors].index("params")
     typed = browser.driver.find_element("id", f"factor-{place}-value")
     browser.js("set(arguments[0], 29975214080)", place)
-    assert typed.get_property("value") == "30.0B"
+    assert typed.get_property("value") == "30B"
     assert typed.get_property("title") == "29975214080"
     assert browser.js("return arguments[0].scrollWidth <= arguments[0].clientWidth", typed)
     browser.js("arguments[0].focus()", typed)
@@ -386,7 +386,9 @@ def test_large_numbers_are_short_and_can_be_typed_so(browser: Browser) -> None:
     assert browser.js("return state.x")[place] == 45e9
     typed.send_keys("\ue009a", "\ue000", "many\t")
     assert browser.js("return state.x")[place] == 45e9
-    assert [browser.js("return compact(arguments[0])", v) for v in (64, 999.7e6, 1.5e12)] == ["64", "1.00B", "1.50T"]
+    assert [browser.js("return compact(arguments[0])", v) for v in (64, 999.7e6, 1.5e12)] == ["64", "1B", "1.5T"]
+    # A zero before the letter is a digit: 300 billion tokens were once 3B.
+    assert [browser.js("return people(arguments[0])", v) for v in (300e9, 10e6)] == ["300B", "10M"]
 
 
 def test_the_page_says_what_the_sliders_do_not_change(browser: Browser, many: FitResult) -> None:

@@ -116,7 +116,7 @@ const dotMark = (fill) => () => s("circle", { cx: 11, cy: 6, r: 4.5, fill: color
 // Three digits and a letter from a million on, as people write large numbers.
 function compact(value) {
   const unit = [[1e12, "T"], [1e9, "B"], [1e6, "M"]].find(([size]) => Math.abs(value) >= 0.9995 * size);
-  return unit ? `${(value / unit[0]).toPrecision(3)}${unit[1]}` : plain(value);
+  return unit ? `${+(value / unit[0]).toPrecision(3)}${unit[1]}` : plain(value);
 }
 // A number as people write it: 30B, 1.5 M, 64; NaN where it is none.
 function readNumber(text) {

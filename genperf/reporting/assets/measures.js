@@ -49,7 +49,7 @@ function inMeasure(row, x, s = sheet, m = measure(s)) {
 // A number as people read it: three digits, as Python prints it, commas between thousands, a letter from a million on.
 function people(v) {
   if (!Number.isFinite(v)) return "–";
-  if (Math.abs(v) >= 999950) return compact(v).replace(/\.?0+(?=[TBM]$)/, "");
+  if (Math.abs(v) >= 999950) return compact(v);
   const digits = +v.toPrecision(3);
   return Math.abs(digits) >= 1000 ? digits.toLocaleString("en-US", { maximumFractionDigits: 1 }) : plain(digits);
 }
