@@ -551,7 +551,8 @@ def _following_rows(facts: Facts) -> Iterator[Row]:
     if facts.plan is not None and not facts.plan.plan.is_speed:
         paid, chosen = facts.plan.price, facts.plan.chosen
         middle, lower, upper, unit = texts_in_unit(*chosen.total.ends)
-        yield Row(_JOB[0], with_unit(middle, unit), f"{lower} – {upper}", f"at {chosen.count:g}")
+        elsewhere = "" if chosen.count == facts.growth.target.count else f"at {chosen.count:g}"
+        yield Row(_JOB[0], with_unit(middle, unit), f"{lower} – {upper}", elsewhere)
         row = _interval_row(_JOB[1], chosen.cost, cost_unit(facts.plan))
         yield row._replace(beside="" if paid is None else f"at {paid.text}"[: COLUMNS[3] - 1])
     for name, unit in facts.further.items():

@@ -211,22 +211,28 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
         """The curve at its doublings, and the answers in words."""
         kind = "" if self.kind == "unknown" else f"{self.kind} "
         doublings = self.curve[self.along].isin([*(self.reference * 2.0 ** np.arange(64)), self.upto])
-        yield f"{kind}scaling along {self.along}, relative to {self.reference:g}", self.curve[doublings]
+        # Of a measured throughput, the seconds of one sample say nothing to anybody.
+        is_rate = self.quantity.throughput and "throughput" in self.curve
+        shown = self.curve[doublings].drop(columns=[self.quantity.name, "lower", "upper"] if is_rate else [])
+        yield f"{kind}scaling along {self.along}, relative to {self.reference:g}", shown
         if self.refusal:
             yield self.refusal
         if self.steps.assumption:
             yield capitalised(self.steps.assumption)
         # The efficiency relative to its largest repeats that relative to the first count, where that is its largest.
-        repeated = {"efficiency of the best"} if self.best == self.reference else set()
-        # With work that grows with the workers every step gets longer.
-        left_out = {*repeated, "slower"} if self.kind == "weak" else repeated
-        yield from (turn_sentence(turn) for turn in self.turns if turn.what not in left_out)
+        alike = {turn.count for turn in self.turns if turn.what.startswith("efficiency")}
+        repeated = {"efficiency of the best"} if self.best == self.reference or len(alike) == 1 else set()
+        # With work that grows with the workers every step gets longer; where they share it, both are one.
+        repeated |= {"slower"} if self.kind == "weak" else {"throughput"} if self.kind == "strong" else set()
+        yield from (turn_sentence(turn) for turn in self.turns if turn.what not in repeated)
         blind = self.curve["verdict"] == VERDICTS[-1]
         if blind.any():
             largest = self.curve.loc[~blind, self.along].max()
             where = "at every count" if blind.all() else f"beyond {count_text(float(largest), self.along)}"
             yield f"{where} the verdict is {VERDICTS[-1]}: {TRUST[VERDICTS[-1]]}"
-        yield from dict.fromkeys(self.crossover_sentences)
+        # Of the heaviest member, which comes first.
+        changes = self.crossovers[self.crossovers["member"] == self.crossovers["member"].iloc[:1].squeeze()]
+        yield from dict.fromkeys(self.crossover(row) for row in changes.to_dict("records"))
 
     def turn(self, what: str) -> Turn | None:
         """Return the point of a kind, such as `slower`; None where there is none."""

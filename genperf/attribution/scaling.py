@@ -287,12 +287,14 @@ def _changes(
     names, best = list(parts), seconds(members[0], members[0].values, parts)
     largest = np.stack(list(best.values())).argmax(axis=0)
     turns = (np.flatnonzero(np.diff(largest)) + 1).tolist()
+    compared = {names[place] for place in largest.tolist()} if turns else names
+    drawn = [seconds(member, member.draw_values(), compared) for member in members]
     if not turns:
         name = names[largest[0]]
-        yield {"before": name, "after": name, "count": np.nan, "lower": np.nan, "upper": np.nan, "reached": 0.0}
+        overtaken = [np.any([np.any(v[n] > v[name], axis=-1) for n in names if n != name], axis=0) for v in drawn]
+        reached = float(shares(members) @ np.concatenate(overtaken))
+        yield {"before": name, "after": name, "count": np.nan, "lower": np.nan, "upper": np.nan, "reached": reached}
         return
-    compared = {names[place] for place in largest.tolist()}
-    drawn = [seconds(member, member.draw_values(), compared) for member in members]
     for j in turns:
         before, after = names[largest[j - 1]], names[largest[j]]
         leads = [(best[after] - best[before])[None], *(values[after] - values[before] for values in drawn)]

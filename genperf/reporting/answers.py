@@ -15,7 +15,7 @@ from genperf.facts import ENDS, Facts, Normal, Record
 from genperf.reporting.place import Place, ladder_rows, ladder_table, page_ladder, short
 from genperf.search import suggest
 from genperf.words.answer import decision_sentence, next_line, record_line, verdict_line
-from genperf.words.growth import next_sentence, pays_judged, percent_text, turn_sentence
+from genperf.words.growth import next_sentence, pays_judged, percent_text, plan_in_short, turn_sentence, turn_short
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, join_values, only_for_times, prose, singular, with_article
 from genperf.words.published import cause_named, record_sentence
@@ -37,7 +37,7 @@ class Section(Struct, frozen=True):
 
 
 BAND, KNEE, NEXT = "How well does it scale?", "Where is the knee?", "What to measure next?"
-NORMAL, WHY, PLAN = "Is this normal?", "Why is it slow?", "How many does the work take?"
+NORMAL, WHY, PLAN = "Is this normal?", "Why is it slow?", "What does the work take?"
 PAYS, ALSO = "Does growing pay?", "What else is known?"
 #: Sentences of `ask` that sections of the page have, or its first screen.
 SECTIONED = frozenset(
@@ -63,9 +63,8 @@ def answers(place: Place) -> list[Section]:
     if growth is not None and growth.target.rate is not None and growth.target.machines > growth.start.machines:
         sections.append(Section(PAYS, pays_judged(growth, expected.interval), (sentences["pays"],), expected.verdict))
     if facts is not None and (planned := facts.plan) is not None:
-        none = planned.best is None
-        short = "no count is enough" if none else count_text(planned.count, planned.name)
-        sections.append(Section(PLAN, short, (sentences["plan"],), "" if none else planned.cheapest.verdict))
+        verdict = "" if planned.best is None and planned.named is None else planned.chosen.verdict
+        sections.append(Section(PLAN, plan_in_short(planned), (sentences["plan"],), verdict))
     sections += [_next(place), *([] if facts is None else _normal(facts, sentences))]
     # What earlier predictions were worth, and the sentences that no other section has.
     texts = [capitalised(str(note)) for note in place.result.notes if note.kind == "earlier_predictions"]
@@ -125,10 +124,10 @@ def _normal(facts: Facts, sentences: Mapping[str, str]) -> list[Section]:
     if published.normal is None or not isinstance(published.normal.placed, Normal):
         return []
     compared = published.normal.placed
-    marks = [round(100.0 * rank, 1) for rank in (compared.low, compared.median, compared.high, compared.value)]
+    marks = [round(100.0 * rank) for rank in (compared.low, compared.median, compared.high, compared.value)]
     texts = [sentences[name] for name in ("normal", "exchange") if name in sentences]
-    of_each = " a doubling" if compared.step.kind == "beyond" else ""
-    sections = [Section(NORMAL, f"{marks[-1]:.0f} %{of_each}: {compared.judged}", tuple(texts), marks=tuple(marks))]
+    of_each = {"beyond": " a doubling", "second": " of one node's"}.get(compared.step.kind, "")
+    sections = [Section(NORMAL, f"{marks[-1]} %{of_each}: {compared.judged}", tuple(texts), marks=tuple(marks))]
     if published.causes:
         # The likeliest cause with what decides, and the names of the others.
         likeliest, *others = published.causes
@@ -180,8 +179,7 @@ def _knee(place: Place, answer: Scaling) -> Section:
     rule = f"A curve is past its knee where the efficiency is below {100 * knee.level:g} %."
     count = knee.count.value
     unknown = () if count <= largest else (f"Nothing above {largest:g} was measured.",)
-    short = count_text(count, answer.along) if np.isfinite(count) else "none found"
-    return Section(KNEE, short, (rule, *sentences, *unknown))
+    return Section(KNEE, turn_short(knee), (rule, *sentences, *unknown))
 
 
 def _largest_part(place: Place) -> Section:
@@ -195,11 +193,10 @@ def _largest_part(place: Place) -> Section:
     parts = "" if place.answer is None else place.answer.sentences.get("parts", "")
     sentences = [*filter(None, [parts, capitalised(text)])]
     if answer is not None and limit.parts:
-        # The member's name belongs to the expert parts. A change that many draws do not reach is not determined.
+        # The member's name belongs to the expert parts.
         first_of = {row["what"]: row for row in reversed([*changes(result, answer.steps, answer.interval)])}
         first_changes = [first_of[what] for what in ("term", "overlap") if what in first_of]
-        decided = [row for row in first_changes if row["before"] == row["after"] or np.isfinite(row["upper"])]
-        sentences += [prose(answer.crossover(row)) for row in decided]
+        sentences += [prose(answer.crossover(row)) for row in first_changes]
     return Section(about, limit_short(limit), tuple(sentences))
 
 

@@ -261,7 +261,7 @@ def turn_sentence(turn: Turn) -> str:
     subject, where = subject.format(timed=with_article(turn.timed)), where.format(**values)
     upto = f"up to {count_text(turn.upto, turn.along)}"
     chance = f"(a chance of {100 * turn.reached:.0f} %"
-    if np.isfinite(turn.count.value) and turn.reached > LEAST_DECIDED:
+    if _is_decided(turn):
         return f"{subject} {falls}{where} {BEYOND[turn.what]} {count_with_note(turn.count, turn)}"
     if turn.reached < WORDS_LEAST_SHARE:
         return f"{subject} {stays}{where} {upto}"
@@ -270,22 +270,51 @@ def turn_sentence(turn: Turn) -> str:
     if turn.reached >= 1.0 - LEAST_DECIDED:
         # Most of the possible curves turn, each at a count of its own, so that the one in their middle need not.
         return f"{subject} likely {falls}{where} at some count {upto} {chance}), though the central forecast does not"
-    return f"whether {subject} {falls}{where} at some count {upto} is undecided {chance})"
+    central = ""
+    if np.isfinite(turn.count.value):
+        central = f": the central forecast does {BEYOND[turn.what]} {count_text(turn.count.value, turn.along)}"
+    return f"whether {subject} {falls}{where} at some count {upto} is undecided {chance}){central}"
+
+
+def turn_short(turn: Turn) -> str:
+    """Return the count of a turn in a few words, or how far there is none."""
+    if _is_decided(turn):
+        return count_text(turn.count.value, turn.along)
+    if turn.reached <= LEAST_DECIDED:
+        return f"none up to {count_text(turn.upto, turn.along)}"
+    return "undecided" if turn.reached < 1.0 - LEAST_DECIDED else f"likely below {count_text(turn.upto, turn.along)}"
 
 
 def overlap_sentence(before: str, after: str, turn: Turn) -> str:
     """Return from where on one branch of an overlap takes longer than another, or that one does at every count."""
-    if before == after:
-        return f"of what overlaps, '{before}' takes longest up to {count_text(turn.upto, turn.along)}"
-    return f"of what overlaps, '{after}' takes longer than '{before}' from {count_with_note(turn.count, turn)} on"
+    if before != after and np.isfinite(turn.count.upper):
+        return f"of what overlaps, '{after}' takes longer than '{before}' from {count_with_note(turn.count, turn)} on"
+    return _stays(f"'{before}'", "the longest of what overlaps", turn)
 
 
 def crossover_sentence(before: str, after: str, turn: Turn) -> str:
     """Return where the largest term changes from one to another, or that it does not where both are the same."""
     term_before, term_after = map(term_in_words, (before, after))
-    if before == after:
-        return f"{term_before} stays the largest term up to {count_text(turn.upto, turn.along)}"
-    return f"the largest term changes from {term_before} to {term_after} at {count_with_note(turn.count, turn)}"
+    if before != after and np.isfinite(turn.count.upper):
+        return f"the largest term changes from {term_before} to {term_after} at {count_with_note(turn.count, turn)}"
+    return _stays(term_before, "the largest term", turn)
+
+
+def _stays(subject: str, what: str, turn: Turn) -> str:
+    """Return whether something stays the largest up to the last count, as far as the draws decide it."""
+    stays, upto = f"stays {what}", f"up to {count_text(turn.upto, turn.along)}"
+    if turn.reached < WORDS_LEAST_SHARE:
+        return f"{subject} {stays} {upto}"
+    chance = f"(a chance of {100 * turn.reached:.0f} % that it does not)"
+    if LEAST_DECIDED < turn.reached < 1.0 - LEAST_DECIDED:
+        return f"whether {subject} {stays} {upto} is undecided {chance}"
+    likely = stays if turn.reached <= LEAST_DECIDED else f"does not stay {what}"
+    return f"{subject} likely {likely} {upto} {chance}"
+
+
+def _is_decided(turn: Turn) -> bool:
+    """Tell whether the central forecast and most of the draws turn."""
+    return bool(np.isfinite(turn.count.value)) and turn.reached >= 1.0 - LEAST_DECIDED
 
 
 def count_with_note(count: Interval, turn: Turn) -> str:
@@ -315,13 +344,16 @@ def plan_sentence(planned: Planned) -> str:
     if planned.best is None:
         text = f"{aim}, no count of {smallest:g} to {last:g} {noun_of(name)} is enough"
         return prose(*at_named, text, *_why_none(planned))
+    price = "" if planned.price is None else f"the price is {price_text(planned.price.text, planned.paid)}"
     keep = " that keeps " + ("both" if len(limits) > 1 else "it") if limits else ""
+    if planned.named is not None and not limits:
+        return prose(*at_named, price)
     texts = [
         *at_named,
         f"{aim}, the cheapest count of {smallest:g} to {last:g}{keep} is {count_text(planned.count, name)}",
         f"it takes {_choice_text(planned, planned.cheapest, notes=True)}",
         *_blind_text(planned.cheapest),
-        f"the price is {price_text(planned.price.text, planned.paid)}" if planned.price is not None else "",
+        price,
         f"it is the cheapest with a probability of {100 * planned.best:.0f} %",
     ]
     if planned.fastest.count != planned.count:
@@ -355,7 +387,8 @@ def plan_in_short(planned: Planned) -> str:
     """Return the count of a plan with how long it takes and what it costs: `24 gpus, 58.1 d and 42,000 $`."""
     if planned.best is None and planned.named is None:
         return "no count is enough"
-    return f"{count_text(planned.chosen.count, planned.name)}, {_choice_text(planned, planned.chosen)}"
+    breaks = f": {' and '.join(planned.breaks)}" if planned.breaks else ""
+    return f"{count_text(planned.chosen.count, planned.name)}, {_choice_text(planned, planned.chosen)}{breaks}"
 
 
 def _named_text(planned: Planned, choice: Choice, work_text: str) -> str:

@@ -70,7 +70,8 @@ def limit_sentence(limit: Limit, places: str) -> str:
         # Where no term explains much of the rest, nothing is claimed of it.
         explained = sum(term.share.value for term in limit.parts)
         return text if abs(1.0 - explained) > WORDS_LEAST_SHARE else f"{text}: nothing else limits it"
-    return prose(text, f"next comes {_part_text(further_terms[0], limit)} ({second} %)")
+    next_is = "next comes" if _determined(further_terms[0]) else "likely next comes"
+    return prose(text, f"{next_is} {_part_text(further_terms[0], limit)} ({second} %)")
 
 
 def limit_short(limit: Limit) -> str:

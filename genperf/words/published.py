@@ -36,13 +36,13 @@ def normal_sentence(compared: AmongPublished) -> str:
         on_same_nodes = nodes_before == nodes_after
         before, after = (devices_before, count) if on_same_nodes else (nodes_before, nodes_text)
         text = f"from {before:g} to {after} each doubling keeps {100 * placed.value:.0f} %"
+    text += " of one node's" if step.kind == "second" else ""
     text += ", if each device keeps its batch" if compared.work == "assumed" else ""
-    of_one = " of one node's" if step.kind == "second" else ""
     a_step = "" if "doublings" in placed.narrowed or step.kind == "beyond" else " over as many doublings"
     return prose(
         f"{text}, which is {placed.judged}",
         f"nine in ten of {placed.series:,} published series on {placed.clusters} clusters keep "
-        f"{100 * placed.low:.0f} to {100 * placed.high:.0f} %{of_one}{a_step}",
+        f"{100 * placed.low:.0f} to {100 * placed.high:.0f} %{a_step}",
         f"{placed.percentile:.0f} % of them keep less than this one",
         assumed,
         "this series keeps the total batch, most published ones that of a device" if compared.work == "total" else "",

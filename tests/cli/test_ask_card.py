@@ -147,6 +147,7 @@ def test_a_table_of_polars_without_pyarrow_gets_a_message() -> None:
         ),
         (8.0, 0.9, "falls beyond 8 gpus (90 %: 4 to 32)"),
         (8.0, 0.1, "likely does not fall up to 64 gpus (a chance of 10 % that it does)"),
+        (8.0, 0.6, "is undecided (a chance of 60 %): the central forecast does beyond 8 gpus"),
     ],
 )
 def test_nothing_is_said_beside_its_own_probability_of_being_false(count: float, reached: float, words: str) -> None:

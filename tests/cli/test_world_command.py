@@ -88,7 +88,7 @@ def test_two_numbers_get_a_verdict(shell: Shell) -> None:
     assert 0.0 < normal["percentile"] < 5.0
     assert normal["series"] >= 30
     assert normal["clusters"] >= 3
-    assert text.startswith("At 2 nodes the efficiency is 61 %, which is low. Nine in ten of ")
+    assert text.startswith("At 2 nodes the efficiency is 61 % of one node's, which is low. Nine in ten of ")
     assert re.search(r"\. \d+ % of them keep less than this one\.$", text)
 
 
