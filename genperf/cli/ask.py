@@ -166,9 +166,9 @@ def _show(
         if apart:
             tell(f"At {join_values(apart)}:")
         if keys:
+            texts = [answer.sentences[key] for key in keys if key in answer.sentences]
             # What cannot be relied on is said of each topic.
-            keys_to_tell = [*keys, *(["sure"] if answer.verdict == BLIND else [])]
-            texts = [answer.sentences[key] for key in keys_to_tell if key in answer.sentences]
+            texts += [answer.sentences["sure"]] if texts and answer.verdict == BLIND else []
             tell_all(texts or ["nothing of it is known: --full shows what is"])
             continue
         if answer.taken and not out.quiet:

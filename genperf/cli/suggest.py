@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
@@ -59,6 +60,7 @@ def suggest(
     from genperf import search
     from genperf.attribution.answers import for_people
     from genperf.cli.options import configuration, model_or_table, one_group, single
+    from genperf.words.numbers import heading, singular, suited_unit, with_article
 
     every = model_or_table(model, roles, *target)
     every, wanted = configuration(target, "--at (--target)", every)
@@ -70,22 +72,23 @@ def suggest(
         return
     if len(suggestion.candidates):
         settings = [f.name for f in fitted.schema.factors]
-        # Of a measured throughput, the seconds of one sample say nothing to anybody.
-        unread = [suggestion.quantity.name] if suggestion.throughput and suggestion.quantity.throughput else []
-        shares = {name: suggestion.candidates[name] for name in ("width", "gain")}
-        candidates = suggestion.candidates.drop(columns=["gain_per_cost", *unread]).assign(
-            width=[f"±{100.0 * width:.3g} %" for width in shares["width"]],
-            gain=[f"{100.0 * gain:.0f} %" for gain in shares["gain"]],
+        quantity, worker = suggestion.quantity, fitted.panel.counted
+        size, unit = suited_unit(float(suggestion.candidates[quantity.name].iloc[0]), quantity.unit)
+        candidates = suggestion.candidates.drop(columns="gain_per_cost").assign(
+            width=[f"±{100.0 * width:.3g} %" for width in suggestion.candidates["width"]],
+            gain=[f"{100.0 * gain:.0f} %" for gain in suggestion.candidates["gain"]],
+            **{quantity.name: suggestion.candidates[quantity.name] / size},
         )
+        # Of a measured throughput, the seconds of one sample say nothing to anybody.
+        if suggestion.throughput and quantity.throughput:
+            candidates = candidates.drop(columns=quantity.name)
         printed, same = for_people(candidates, settings, suggestion.target)
         of_what = "a new run" if about["band"] == "prediction" else "the mean"
         cost = about["cost"]
-        price = "worker-seconds of one step" if cost == "workers" else cost if "time" in cost else f"time × {cost}"
-        heading = (
-            f"what one more measurement would do to the interval of {of_what}, the best for its cost ({price}) first"
-        )
-        out.frame(
-            printed.rename(columns={"width": "width after", "gain": "narrower by"}),
-            heading + (f"; each at {same}" if same else ""),
-        )
+        usual = f"{'worker' if worker is None else singular(worker.name)}-seconds of {with_article(fitted.panel.timed)}"
+        price = usual if cost == "workers" else cost if "time" in cost else f"time × {cost}"
+        title = f"what one more measurement would do to the interval of {of_what}"
+        title += f", the best for its cost ({price}) first{f'; each at {same}' if same else ''}"
+        heads = {"width": "width after", "gain": "narrower by", quantity.name: heading(replace(quantity, unit=unit))}
+        out.frame(printed.rename(columns=heads), title)
     tell(suggestion.sentence)

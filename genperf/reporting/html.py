@@ -579,7 +579,7 @@ def _title(result: FitResult, groups: list[dict[str, Any]], names: Sequence[str]
         differing = [name for name, values in zip(names, levels, strict=True) if len({*values}) > 1]
         which = " and ".join(differing) if len(differing) <= MOST_NAMED else "group"
         return f"{of}{table} by {which}{at}: what to expect"
-    series = "".join(f", {level}" for group in groups for level in group["key"])
+    series = "".join(f", {_name_of(names, group['key']).replace(' · ', ', ')}" for group in groups if group["key"])
     return f"{of}{table}{series}{at}: what to expect"
 
 

@@ -39,13 +39,16 @@ from genperf.table import Factor
 from genperf.table.cells import frame_of
 from genperf.words.numbers import (
     count_text,
+    heading,
     join_values,
     rate_unit,
     singular,
+    suited_unit,
     three_digits,
     whole_percent,
     with_article,
 )
+from genperf.words.verdict import LIKELY_TO_FIT, REASONS
 
 #: The defaults of the command line.
 _USUAL = {"structure": "auto", "loss": "relative", "penalty": "l2", "lam": "None", "solver": "projected"}
@@ -357,7 +360,7 @@ def ladder_table(rows: pd.DataFrame, hours: str, interval: float) -> tuple[list[
     cells = {
         name: [f"{row[name]:g}" for row in counted_rows],
         "based on": [
-            counted(int(row["runs"]), "run") if row["runs"] else f"forecast: {row['verdict']}" for row in counted_rows
+            counted(int(row["runs"]), "run") if row["runs"] else f"forecast: {judged_of(row)}" for row in counted_rows
         ],
         rate: [three_digits(row[rate]) for row in counted_rows],
         "speed-up": [f"{row['speedup']:.3g}" for row in counted_rows],
@@ -367,6 +370,11 @@ def ladder_table(rows: pd.DataFrame, hours: str, interval: float) -> tuple[list[
     for column in (name for name in labels if name in rows):
         cells[f"{labels[column]} {ends}"] = [with_ends(row, column, three_digits) for row in counted_rows]
     return [*cells], [[*row] for row in zip(*cells.values(), strict=True)]
+
+
+def judged_of(row: Mapping[Any, Any]) -> str:
+    """Return how a row of `ladder_rows` is judged: its verdict, or that it may fail."""
+    return REASONS["fails"] if row["fits"] < LIKELY_TO_FIT else str(row["verdict"])
 
 
 def with_ends(row: Mapping[Any, Any], name: str, written: Callable[[float], str], unit: str = "") -> str:
@@ -402,7 +410,9 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
         rate_name = rate_unit(work.unit) or "throughput"
         answer_columns = {rate_name: samples / seconds, "lower": samples / upper, "upper": samples / lower}
     else:
-        answer_columns = {f"{target.name} ({target.unit})": seconds, "lower": lower, "upper": upper}
+        size, unit = suited_unit(float(seconds[-1]), target.unit)
+        ends = dict(zip(("lower", "upper"), (lower / size, upper / size), strict=True))
+        answer_columns = {heading(replace(target, unit=unit)): seconds / size, **ends}
     frame = frame.assign(**answer_columns)
     # Ends of the interval of a mean are moved so that what was measured lies between them.
     at_least = np.minimum(curve["efficiency_lower"].to_numpy(float), efficiency)
@@ -410,8 +420,9 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
     for quantity, factor in (("speedup", counts / counts[0]), ("efficiency", 1.0)):
         ends = dict(zip(ENDS, (efficiency, at_least, at_most), strict=True))
         frame = frame.assign(**{f"{quantity}{end}": values * factor for end, values in ends.items()})
-    frame["verdict"] = predicted["verdict"].to_numpy()
-    per = question.per or ("nodes" if result.panel.nodes is not None else None)
+    frame = frame.assign(**{name: predicted[name].to_numpy() for name in ("verdict", "fits")})
+    # Hours are those of nodes, unless a price is that of something else.
+    per = question.per or ("nodes" if result.panel.nodes is not None and question.price is None else None)
     if question.plan is not None:
         quantities = quantities_of(result.panel, {"steps": steps_of_plan(result.panel, question.plan, work)}, per=per)
         spent = quantities.intervals(["total", "machine_hours"], columns, [value, lower, upper])

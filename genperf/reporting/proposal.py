@@ -20,6 +20,7 @@ from genperf.reporting.place import (
     PROPOSAL_ROWS,
     View,
     command_of,
+    judged_of,
     ladder_places,
     ladder_rows,
     ladder_table,
@@ -29,16 +30,17 @@ from genperf.reporting.place import (
 )
 from genperf.result import FitResult, GroupedResult
 from genperf.search.problem import models_of
-from genperf.words.growth import work_in_all
+from genperf.words.growth import turn_sentence, work_in_all
 from genperf.words.numbers import (
     capitalised,
     count_text,
     error_text,
     join_values,
-    range_text,
+    prose,
     three_digits,
     whole_percent,
 )
+from genperf.words.verdict import LIKELY_TO_FIT
 
 FORMATS = ("html", "tex", "csv")
 #: The least efficiency of a count that is asked for. Committees name 0.5 to 0.8; most often three quarters.
@@ -77,7 +79,7 @@ def proposal_page(
     machine, rows = ladder_rows(result, answer, counts, question)
     if kind == "csv":
         return rows.to_csv(index=False, lineterminator="\n")
-    is_efficient = (rows["efficiency"] >= least) & (rows["verdict"] != VERDICTS[-1])
+    is_efficient = (rows["efficiency"] >= least) & (rows["verdict"] != VERDICTS[-1]) & (rows["fits"] >= LIKELY_TO_FIT)
     affordable = rows.loc[is_efficient, name]
     requested = target or float(affordable.max() if len(affordable) else rows[name].min())
     hours, figure = f"{machine}-hours", ""
@@ -94,7 +96,7 @@ def proposal_page(
         table=ladder_table(rows, hours, view.interval),
         figure=figure,
         findings=_findings(answer, rows, least, requested, question, work, hours),
-        definitions=_definitions(answer, hours),
+        definitions=_definitions(answer, "" if question.plan is None else hours),
         measured=_measured(result, answer),
     )
 
@@ -103,22 +105,16 @@ def _findings(
     answer: Scaling, rows: pd.DataFrame, least: float, requested: float, question: Question, work: StepWork, hours: str
 ) -> tuple[str, ...]:
     """Return the largest measured count, the largest count with the `least` efficiency, and the request."""
-    name, last = answer.along, float(answer.steps.counts[-1])
+    name = answer.along
     measured = rows[rows["kind"] == "measured"]
     efficient = measured[measured["efficiency"] >= least]
-    least_text, covered = f"{100 * least:g} %", f"{100 * answer.interval:g} %"
+    least_text = f"{100 * least:g} %"
     # The reference is measured, and its efficiency is one.
     most = f"{efficient[name].max():g} is the largest with an efficiency of at least {least_text}"
     lines = [f"Measured up to {count_text(float(measured[name].max()), name)}: {most}."]
-    point = answer.points[answer.points["what"] == "efficiency"].iloc[0]
-    if np.isfinite(point["count"]):
-        ends = range_text(float(point["lower"]), float(point["upper"]), last)
-        falls = f"falls below {least_text} at {count_text(float(point['count']), name)} ({covered}: {ends})"
-    else:
-        falls = f"does not fall below {least_text} up to {count_text(last, name)}"
-    lines.append(f"By the model it {falls}.")
+    lines += [prose(turn_sentence(turn)) for turn in answer.turns if turn.what == "efficiency"]
     row = rows.iloc[int(np.argmin(np.abs(rows[name] - requested)))].to_dict()
-    requested_text = f"{count_text(float(row[name]), name)} ({row['kind']}, {row['verdict']})"
+    requested_text = f"{count_text(float(row[name]), name)} ({row['kind']}, {judged_of(row)})"
     efficiency = with_ends(row, "efficiency", whole_percent, " %")
     if question.plan is None:
         return (*lines, f"Efficiency at {requested_text}: {efficiency}.")
@@ -141,8 +137,8 @@ def _definitions(answer: Scaling, hours: str) -> tuple[str, ...]:
         f"Efficiency: the speed-up times {reference:g}/n.",
         kinds.get(answer.kind, "The work of a step changes with the count; rates of work are compared."),
         *([capitalised(answer.steps.assumption)] if answer.steps.assumption else []),
-        f"Intervals cover {100 * answer.interval:g} % nominally: of speed-up and efficiency those of the mean, "
-        f"of {hours} those of a new run.",
+        f"Intervals cover {100 * answer.interval:g} % nominally: of speed-up and efficiency those of the mean"
+        f"{f', of {hours} those of a new run' if hours else ''}.",
         "Verdict: predictions that are ok or caution are trusted; extrapolating-blind ones are not.",
     )
 

@@ -408,7 +408,8 @@ def _outcome(
     predicted = _on_network(predicted, target, rates != 1.0, ln_network_ratio, interval).reset_index(drop=True)
     names = pd.DataFrame([{**group, **dict(zip(question.columns, key, strict=True))} for key in alternatives])
     texts = [fits_text(probability) for probability in predicted["fits"].tolist()]
-    notes = [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
+    called = names[CHANGE].replace(NOTHING, UNCHANGED) if changes else map(join_values, records(names))
+    notes = [f"{name}: {text}" for name, text in zip(called, texts, strict=True) if text]
     ends = [predicted[end].to_numpy(float) for end in (target, "lower", "upper")]
     levels = [name for name, cells in columns.items() if cells.dtype.kind in "OU"]
     rows = [{**group, **{name: str(columns[name][row]) for name in levels}} for row in range(len(frame))]
@@ -450,7 +451,11 @@ def _concatenated(numbers: Sequence[Array | None]) -> Array | None:
 def of_variants(result: FitResult) -> bool:
     """Tell whether the headers of a table name what could be compared, and no column of the model does."""
     has_levels = bool(result.schema.group) or any(len(factor.levels) > 1 for factor in result.schema.factors)
-    return not has_levels and result.panel.legend is not None and bool(variants_in(result.panel.legend.columns))
+    if has_levels or result.panel.legend is None:
+        return False
+    # Phases of a step are no variants of its time.
+    measured = result.schema.target.throughput or result.schema.target.column
+    return any(measured in columns.values() for columns in variants_in(result.panel.legend.columns).values())
 
 
 def _factors_over(
@@ -498,7 +503,7 @@ def _sentence(
     if (ends[0] > 0.0 or second_fails) and not is_blind:
         judged = f"{winner} is {better}"
     elif best >= LEAST_LIKELY:
-        judged = f"{winner} is likely {better}, not certain"
+        judged = f"{winner} is likely {better}"
     else:
         judged = f"{winner} and {second} cannot be told apart"
     behind = f"{second} takes {ratio:.0f} % longer" if quantity.is_time else f"{second} differs by {ratio:.0f} %"
@@ -528,7 +533,9 @@ def _cost_sentence(
     if not question.maximize and all(outcome.samples is not None for outcome in outcomes):
         # Work that is known but for its unit is counted in steps of one device.
         in_samples = all(outcome.step.total is not None or outcome.step.of_one_a_node for outcome in outcomes)
-        work_paid = million_of(result.schema.target.samples if in_samples else "steps of one")
+        counted_worker = result.panel.counted
+        worker = "worker" if counted_worker is None else singular(counted_worker.name)
+        work_paid = million_of(result.schema.target.samples if in_samples else f"steps of one {worker}")
     cheapest = ranked.iloc[int(ranked["cost"].where(ranked["cheapest"] > 0.0, np.inf).argmin())]
     name = _alternative_name(cheapest[[*names]].tolist())
     sentence = f" The work costs least with {name}: {with_unit(three_digits(cheapest['cost']), unit)} for {work_paid}"

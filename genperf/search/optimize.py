@@ -46,6 +46,7 @@ from genperf.words.numbers import (
     only_for_times,
     setting_text,
     singular,
+    suited_unit,
     three_digits,
     with_article,
 )
@@ -185,6 +186,8 @@ def _for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) 
     elif "throughput" in frame:
         dropped += [name for name in THROUGHPUT[1:] if name in frame]
     printed = frame.drop(columns=dropped)
+    size, unit = suited_unit(float(frame[target.name].iloc[0]), target.unit)
+    printed = printed.assign(**{n: printed[n] / size for n in (target.name, "lower", "upper") if n in printed})
     constant = {
         name: _cell(name, printed[name].iloc[0], settings)
         for name in (*settings, "fits")
@@ -194,7 +197,8 @@ def _for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) 
     cells = {str(name): [_cell(str(name), value, settings) for value in printed[name]] for name in printed.columns}
     # That every run fits goes without a word.
     constants_shown = [f"{name}={value}" for name, value in constant.items() if (name, value) != ("fits", "1")]
-    return pd.DataFrame(cells), ", ".join(constants_shown)
+    shown = pd.DataFrame(cells).rename(columns={target.name: heading(replace(target, unit=unit))})
+    return shown, ", ".join(constants_shown)
 
 
 def _cell(name: str, value: object, settings: Collection[str]) -> str:
@@ -505,7 +509,8 @@ def _notes_of(search: Search, evaluation: Evaluation) -> list[tuple[str, str]]:
         notes.append(("work_assumed", f"{step.assumption}; {search.result.panel.work_option} says otherwise"))
     if evaluation.unfit:
         text = f"{counted(evaluation.unfit, 'configuration')} left out: a run fits with a probability below "
-        text += f"{goal.fits:g}, or was measured as failed; {evaluation.uncertain:,} of them uncertain"
+        text += f"{goal.fits:g}, or was measured as failed"
+        text += f"; {evaluation.uncertain:,} of them uncertain" if evaluation.uncertain else ""
         notes.append(("may_not_fit", text))
     of_a_step = target.is_time and not target.throughput and goal.maximize is None and aim in (target.name, "cost")
     if of_a_step and not job.sized and step.total is not None and space.varied & names_in(step.total):

@@ -321,7 +321,9 @@ def suggest(
             ranked = ranking.best_first(ranking.start, ranking.contained)
             if len(chosen := ranking.batch(ranked, k, within)):
                 break
-    beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
+    # A run of the configuration itself shows what appears there.
+    is_other = any((chosen[name] != value).all() for name, value in values.items())
+    beyond = is_other and bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
     after = width if chosen.empty else float(chosen["width"].iloc[-1])
     places = places_of(values, named_values, chosen)
     # What is narrow enough is the interval that a run narrows; else it is shown as every answer shows it.

@@ -111,7 +111,7 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
     # A share of each device, and a time over another, are answered as they are.
     "share": (
         csv_of("gpus,MFU (%)", ((n, 52 - 0.01 * n) for n in (8, 16, 32, 64))), ("gpus=128",),
-        ("Expect MFU (%) of 5", " % at gpus=128.", " %, unless"), (" x at gpus", " x, unless"),
+        ("Expect MFU (%) of 5", " % at gpus=128.", " %."), (" x at gpus", " x, unless"),
     ),
     "relative time": (
         csv_of("nodes,Relative runtime", ((n, 0.95 / n + 0.05) for n in COUNTS)), ("nodes=16",),
