@@ -230,9 +230,12 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
             largest = self.curve.loc[~blind, self.along].max()
             where = "at every count" if blind.all() else f"beyond {count_text(float(largest), self.along)}"
             yield f"{where} the verdict is {VERDICTS[-1]}: {TRUST[VERDICTS[-1]]}"
-        # Of the heaviest member, which comes first.
+        # Of the heaviest member, which comes first; behind a change that is undecided none is.
         changes = self.crossovers[self.crossovers["member"] == self.crossovers["member"].iloc[:1].squeeze()]
-        yield from dict.fromkeys(self.crossover(row) for row in changes.to_dict("records"))
+        for _, of_kind in changes.groupby("what", sort=False):
+            undecided = np.flatnonzero(~np.isfinite(of_kind["upper"]))
+            decided_first = of_kind.iloc[: undecided[0] + 1 if len(undecided) else None]
+            yield from map(self.crossover, decided_first.to_dict("records"))
 
     def turn(self, what: str) -> Turn | None:
         """Return the point of a kind, such as `slower`; None where there is none."""

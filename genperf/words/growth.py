@@ -262,7 +262,8 @@ def turn_sentence(turn: Turn) -> str:
     upto = f"up to {count_text(turn.upto, turn.along)}"
     chance = f"(a chance of {100 * turn.reached:.0f} %"
     if _is_decided(turn):
-        return f"{subject} {falls}{where} {BEYOND[turn.what]} {count_with_note(turn.count, turn)}"
+        likely = "" if np.isfinite(turn.count.upper) else "likely "
+        return f"{subject} {likely}{falls}{where} {BEYOND[turn.what]} {count_with_note(turn.count, turn)}"
     if turn.reached < WORDS_LEAST_SHARE:
         return f"{subject} {stays}{where} {upto}"
     if turn.reached <= LEAST_DECIDED:
@@ -279,7 +280,8 @@ def turn_sentence(turn: Turn) -> str:
 def turn_short(turn: Turn) -> str:
     """Return the count of a turn in a few words, or how far there is none."""
     if _is_decided(turn):
-        return count_text(turn.count.value, turn.along)
+        likely = "" if np.isfinite(turn.count.upper) else "likely "
+        return likely + count_text(turn.count.value, turn.along)
     if turn.reached <= LEAST_DECIDED:
         return f"none up to {count_text(turn.upto, turn.along)}"
     return "undecided" if turn.reached < 1.0 - LEAST_DECIDED else f"likely below {count_text(turn.upto, turn.along)}"

@@ -22,8 +22,13 @@ MOST_NAMED = 3
 TOGETHER = ", together"
 
 
+#: How the name of a part of a pipeline's bubble begins: what a stage waits for.
+BUBBLE_OF = "bubble of "
+
+
 def term_in_words(name: str) -> str:
     """Return what a term is in a few plain words; another model's in quotes, by its own name."""
+    name = "bubble" if name.startswith(BUBBLE_OF) else name
     return SHORT.get(name) or PLAIN.get(name, f"'{name}'")
 
 
@@ -47,7 +52,8 @@ def in_words(label: str, terms: Sequence[str], counts_nodes: bool, worker: str) 
             named[MOST_NAMED - 1 :] = [f"{len(named) - MOST_NAMED + 1} more parts"]
         text = f"{', '.join(named[:-1])} and {named[-1]}{TOGETHER}" if len(named) > 1 else named[0]
     else:
-        text = label if label in LABELS else " and ".join(words.get(term, term) for term in terms)
+        named = ["bubble" if term.startswith(BUBBLE_OF) else term for term in terms]
+        text = label if label in LABELS else " and ".join(dict.fromkeys(words.get(term, term) for term in named))
     return text if counts_nodes else text.replace("second node", f"second {singular(worker)}").replace("nodes", worker)
 
 

@@ -206,3 +206,14 @@ def test_the_switch_is_used_with_the_keyboard(browser: Browser, groups: GroupedR
     browser.driver.find_element("id", "measure-value").send_keys("\ue014")  # arrow right
     assert browser.js("return [state.measure, document.activeElement.id]") == ["throughput", "measure-throughput"]
     assert browser.js("return $('measures').querySelector('legend').textContent") == "Show"
+
+
+def test_long_runs_are_in_the_unit_that_suits_them(browser: Browser) -> None:
+    """Of jobs of hours the card has hours: so have the figures, their tables and the range of what was measured."""
+    hours = pd.DataFrame({"nodes": [1, 2, 4, 8], "total_hours": [42.46, 21.4, 11.4, 6.519]})
+    browser.open(page(gp.fit(hours, time="total_hours", extrinsic="nodes", scaling="job"), View({"nodes": 16})))
+    assert browser.text("value").endswith(" hours")
+    assert float(browser.js("return $('value').dataset.shown")) == pytest.approx(4.26, rel=0.1)
+    assert "time (column total_hours)6.52 hours to 42.5 hours" in browser.text("facts")
+    assert "time (hours)" in browser.text("scaling-heading")
+    assert "time (hours)" in browser.text("stack")

@@ -101,8 +101,8 @@ function drawFigures() {
 function drawOnePlace() {
   const { value, terms } = parts(state.x);
   $("stack-card").hidden = false;
-  put("stack", table("The part of each term at the configuration above", ["term", QUANTITY.heading, "share (%)"],
-    [...terms].filter(([, v]) => v).map(([name, v]) => [name, +v.toPrecision(4), +((100 * v) / value).toPrecision(3)])));
+  put("stack", table("The part of each term at the configuration above", ["term", headingOf(MEASURES.value), "share (%)"],
+    [...terms].filter(([, v]) => v).map(([name, v]) => [name, +MEASURES.value.of(v).toPrecision(4), +((100 * v) / value).toPrecision(3)])));
 }
 
 const axisX = (xs) => ({ label: `${sheet.factors[sheet.along].name} (log scale)`, low: Math.min(...xs), high: Math.max(...xs), log: true, base: 2 });
@@ -193,9 +193,9 @@ function drawStack(xs) {
   if (small.length) layers.push([small.length === 1 ? small[0] : `${small.length} smaller terms`, stack.map((p) => small.reduce((a, n) => a + Math.max(p.terms.get(n), 0), 0))]);
   // Of a throughput the seconds of one unit of its work mean nothing: the terms are shares of the time.
   const shared = !QUANTITY.ofSteps;
-  if (shared) layers.forEach((layer) => (layer[1] = layer[1].map((v, i) => (100 * v) / stack[i].value)));
-  const totals = stack.map((p) => (shared ? 100 : p.value)), sums = xs.map((_, i) => layers.reduce((a, [, v]) => a + v[i], 0));
-  const heading = shared ? "share of the time (%)" : QUANTITY.heading;
+  layers.forEach((layer) => (layer[1] = layer[1].map((v, i) => (shared ? (100 * v) / stack[i].value : MEASURES.value.of(v)))));
+  const totals = stack.map((p) => (shared ? 100 : MEASURES.value.of(p.value))), sums = xs.map((_, i) => layers.reduce((a, [, v]) => a + v[i], 0));
+  const heading = shared ? "share of the time (%)" : headingOf(MEASURES.value);
   const box = $("stack"), f = sheet.factors[sheet.along];
   const largestAt = (i) => layers.reduce((best, l) => (l[1][i] > best[1][i] ? l : best));
   const shares = (i) => `'${largestAt(i)[0]}' with ${Math.round((100 * largestAt(i)[1][i]) / sums[i])} %`;

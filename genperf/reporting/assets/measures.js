@@ -8,16 +8,20 @@ const units = () => QUANTITY.rate.replace("/s", "");
 // The price of the page, or else that of the runs of a group.
 const priceOf = (s) => JOB.price ?? s.measures.price;
 
-// Days, hours or minutes, by what the job takes at the first answer: one unit in all figures and tables.
+// Days, hours or minutes, by what the job or a run takes at the first answer: one unit in all figures and tables.
+const suitedUnit = (seconds) => (seconds >= 172800 ? ["days", 86400] : seconds >= 7200 ? ["hours", 3600] : ["minutes", 60]);
 function timeUnit() {
   const first = PAGE.groups.find((g) => !g.failed && g.sheet.measures.duration !== null).sheet;
-  const seconds = follows("duration", first, first.at, first.summary.value, 0, JOB.size);
-  return seconds >= 172800 ? ["days", 86400] : seconds >= 7200 ? ["hours", 3600] : ["minutes", 60];
+  return suitedUnit(follows("duration", first, first.at, first.summary.value, 0, JOB.size));
+}
+function valueUnit() {
+  const { value } = PAGE.groups.find((g) => !g.failed).sheet.summary;
+  return QUANTITY.isTime && value >= 300 ? suitedUnit(value) : [QUANTITY.unit, 1];
 }
 
 // known: whether a sheet has it; of: from the predicted value at x; falls: whether it falls where the value rises.
 const MEASURES = {
-  value: { label: QUANTITY.name, unit: () => QUANTITY.unit, known: () => true, of: (v) => v },
+  value: { label: QUANTITY.name, unit: () => valueUnit()[0], known: () => true, of: (v) => v / valueUnit()[1] },
   throughput: { label: QUANTITY.called, unit: () => QUANTITY.rate, falls: true, known: (s) => s.measures.throughput !== null,
     of: (v, x, s) => follows("throughput", s, x, v) },
   tokens: { label: "tokens", unit: () => "tokens/s", falls: true, known: (s) => s.measures.tokens !== null,

@@ -61,8 +61,6 @@ const $ = (id) => document.getElementById(id);
 const state = { group: 0, x: [], linked: new Set(), sort: null, measure: null, beside: null };
 let sheet = null, engine = null;
 
-const withUnit = (text) => (QUANTITY.unit ? `${text} ${QUANTITY.unit}` : text);
-const amount = (v) => withUnit(plain(+v.toPrecision(4)));
 const nameOf = (group) => group.name;
 const chip = (verdict) => h("span", { class: `chip ${verdict}` }, verdict);
 // A number stays on the line of its unit.
@@ -284,7 +282,10 @@ function showAnswers() {
 
 // The range of what was measured: of a throughput the throughput.
 function measuredFact(facts) {
-  if (QUANTITY.first !== "throughput" || !sheet.measured.length) return [`${QUANTITY.name} (column ${facts.column})`, `${amount(facts.smallest)} to ${amount(facts.largest)}`];
+  if (QUANTITY.first !== "throughput" || !sheet.measured.length) {
+    const [smallest, largest] = [facts.smallest, facts.largest].map((v) => withMeasure(MEASURES.value.of(v), MEASURES.value));
+    return [`${QUANTITY.name} (column ${facts.column})`, `${smallest} to ${largest}`];
+  }
   const k = sheet.factors.length, rates = sheet.measured.map((m) => MEASURES.throughput.of(m[k], m, sheet));
   return [`${QUANTITY.called} (column ${QUANTITY.column})`, `${people(Math.min(...rates))} to ${people(Math.max(...rates))} ${QUANTITY.rate}`];
 }
