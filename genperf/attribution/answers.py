@@ -20,6 +20,7 @@ from genperf.prediction.verdict import VERDICTS
 from genperf.table.cells import records
 from genperf.words.growth import crossover_sentence, overlap_sentence, turn_sentence
 from genperf.words.numbers import (
+    LEAST_DECIDED,
     capitalised,
     count_text,
     heading,
@@ -230,12 +231,16 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
             largest = self.curve.loc[~blind, self.along].max()
             where = "at every count" if blind.all() else f"beyond {count_text(float(largest), self.along)}"
             yield f"{where} the verdict is {VERDICTS[-1]}: {TRUST[VERDICTS[-1]]}"
-        # Of the heaviest member, which comes first; behind a change that is undecided none is.
-        changes = self.crossovers[self.crossovers["member"] == self.crossovers["member"].iloc[:1].squeeze()]
-        for _, of_kind in changes.groupby("what", sort=False):
-            undecided = np.flatnonzero(~np.isfinite(of_kind["upper"]))
-            decided_first = of_kind.iloc[: undecided[0] + 1 if len(undecided) else None]
-            yield from map(self.crossover, decided_first.to_dict("records"))
+        yield from self.decided_changes(self.crossovers.to_dict("records"))
+
+    def decided_changes(self, rows: Iterable[Mapping[Any, Any]]) -> Iterator[str]:
+        """Yield the changes of the heaviest member, which comes first, of each kind up to one that is undecided."""
+        rows, undecided = [*rows], set[str]()
+        for row in rows:
+            stays = row["before"] == row["after"] and row["reached"] <= LEAST_DECIDED
+            undecided |= set() if stays or np.isfinite(row["upper"]) else {row["what"]}
+            if row["member"] == rows[0]["member"] and row["what"] not in undecided:
+                yield self.crossover(row)
 
     def turn(self, what: str) -> Turn | None:
         """Return the point of a kind, such as `slower`; None where there is none."""

@@ -282,6 +282,8 @@ def _parts_of(
     return tuple(sorted(parts, key=lambda part: -part.share.value))
 
 
+#: The overhead that falls as the computation of a share of the work does.
+DIVIDED = "divided among all"
 #: The overheads of a series that are the same at every run where all runs are beyond the first node.
 EXCHANGES = frozenset(("inside nodes", "leaving the node", "between nodes"))
 
@@ -309,7 +311,9 @@ def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tup
         groups.setdefault(alike, []).append(name)
     labels = {head: " + ".join(group) for head, group in groups.items()}
     for head, group in groups.items():
-        if len(group) > 1 and any(_proportional(shapes[head], constant) for constant in constants):
+        # Work that all divide is no fixed cost.
+        has_fixed = len(group) > 1 and not {*group} <= {"computation", DIVIDED}
+        if has_fixed and any(_proportional(shapes[head], constant) for constant in constants):
             exchanges = SAME_WITH_COMPUTATION if EXCHANGES.isdisjoint(group) else SAME_WITH_EXCHANGE
             labels[head] = exchanges if "computation" in group else SAME
     if not {SAME_WITH_COMPUTATION, SAME_WITH_EXCHANGE}.isdisjoint(labels.values()):

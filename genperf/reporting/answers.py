@@ -193,10 +193,7 @@ def _largest_part(place: Place) -> Section:
     parts = "" if place.answer is None else place.answer.sentences.get("parts", "")
     sentences = [*filter(None, [parts, capitalised(text)])]
     if answer is not None and limit.parts:
-        # The member's name belongs to the expert parts.
-        first_of = {row["what"]: row for row in reversed([*changes(result, answer.steps, answer.interval)])}
-        first_changes = [first_of[what] for what in ("term", "overlap") if what in first_of]
-        sentences += [prose(answer.crossover(row)) for row in first_changes]
+        sentences += map(prose, answer.decided_changes(changes(result, answer.steps, answer.interval)))
     return Section(about, limit_short(limit), tuple(sentences))
 
 
