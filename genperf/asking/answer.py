@@ -444,10 +444,11 @@ def rows_of(answer: Answer) -> list[Row]:
     the first stays.
     """
     wanted, mfu, row_of_value = answer.answers[0].quantity, QUANTITIES["mfu"].label, dict[tuple[str, str], Row]()
+    first = {mfu, *OF_THE_QUESTION}
     for row in sorted(
         _known_rows(answer),
         # False comes before True.
-        key=lambda row: (row.name != wanted, row.name not in OF_THE_QUESTION, not row.beside and row.name != mfu),
+        key=lambda row: (row.name != wanted, row.name not in OF_THE_QUESTION, not row.beside and row.name not in first),
     ):
         row_of_value.setdefault((row.name, row.value), row)
     rows = list(row_of_value.values())

@@ -70,7 +70,7 @@ def test_a_low_efficiency_is_marked_outside_the_bar(browser: Browser) -> None:
     card = browser.js(
         "return [...document.querySelectorAll('.answer')].find((a) => a.textContent.startsWith('Is this'))"
     )
-    assert "26 %: low" in card.text
+    assert "26 % of one node's: low" in card.text
     assert "published series" in browser.js("return arguments[0].textContent", card)
     low, value = browser.js(
         "const c = arguments[0]; return [+c.querySelector('rect').getAttribute('x'), "
