@@ -79,7 +79,7 @@ def test_a_low_efficiency_is_marked_outside_the_bar(browser: Browser) -> None:
     )
     assert value < low
     label = browser.js("return arguments[0].querySelector('svg').getAttribute('aria-label')", card)
-    assert label.startswith("25.9 %, nine in ten from ")
+    assert label.startswith("26 %, nine in ten from ")
 
 
 def test_counts_of_something_else_have_no_card(browser: Browser) -> None:
