@@ -18,7 +18,7 @@ NORMAL = NormalDist().inv_cdf(0.95)
 #: 5 % of a standard deviation.
 LEAST_MORE = 0.1
 #: Share of the variance of forecasts, anchors that not all parts know, that is an error of all of them: one belief made
-#: them. Without it 91 % of eight laws' times at two and four times the largest count are held, and 64 beside a large
+#: them. Without it 91 % of seven laws' times at two and four times the largest count are held, and 64 beside a large
 #: constant; with it 94 and 76, and intervals of measured tables are as wide.
 TOGETHER = 0.5
 #: Query rows × anchors that are held in memory at once.
