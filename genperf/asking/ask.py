@@ -77,6 +77,8 @@ from genperf.words.verdict import LIKELY_TO_FIT
 EXACTLY = 1e-9
 #: Behind a number: so many steps of the runs, `--samples "10000 steps"`.
 STEPS = " steps"
+#: Share of a step from which on its measured parts are all of it.
+MAKE_UP = 0.9
 #: The cheapest counts that are compared with each other in every draw.
 COMPARED = 10
 
@@ -219,8 +221,10 @@ def compared_with_published(
         exchange = minimum_exchange(panel, hints, target, seconds, {} if series is None else series.kept)
     causes: tuple[Cause, ...] = ()
     no_cause = 0.0
-    if series is not None and (normal is None or normal.low):
-        # A usual efficiency has no cause to look for.
+    parts = () if panel.legend is None else panel.legend.parts
+    is_parted = any(sum(p.shares[1] for p in parts if p.levels == first.levels) > MAKE_UP for first in parts)
+    if series is not None and (normal is None or normal.low) and not is_parted:
+        # A usual efficiency has no cause to look for, and measured parts of the whole step need none.
         from genperf.causes import why
 
         # One configuration, or levels of a run that is still to be made, have no diagnosis.

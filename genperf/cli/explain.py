@@ -193,6 +193,8 @@ def _show_causes(
     from genperf.causes import why
     from genperf.cli.options import names_of, one_group, pairs, read
     from genperf.result import is_model, load_model
+    from genperf.words.answer import parts_sentence
+    from genperf.words.numbers import prose
 
     fitted = load_model(model) if is_model(model) else None
     key, slow = (), None  # type: tuple[str, ...], Any
@@ -206,7 +208,9 @@ def _show_causes(
         _, sound = _other_group(fitted, key, sound)
     diagnosis = why(slow, pairs(at, "--at", names), sound=sound or None, hints=pairs(hints, "--hint"))
     if not out.written(diagnosis):
-        tell(str(diagnosis))
+        legend = slow.panel.legend
+        parts = () if legend is None else [part for part in legend.parts if {*part.levels.values()} <= {*key}]
+        tell_all([*([prose(parts_sentence(parts, legend.scale))] if parts else []), str(diagnosis)])
 
 
 def _other_group(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, assert_says, done
+from helpers import Shell, assert_says, done, reply
 from msgspec.structs import replace
 
 import genperf as gp
@@ -81,6 +81,9 @@ def test_the_measured_parts_of_a_step_are_told_and_have_no_throughput_of_their_o
     assert said in done(shell, "ask", "parts.json", "--at", "nodes=16", "--why")
     done(shell, "report", "parts.csv", "--target", "nodes=16", "-o", "parts.html", "-q")
     assert said in Path("parts.html").read_text()
+    # What was measured of the whole step stands in the place of a cause that is inferred.
+    assert said in done(shell, "explain", "parts.csv", "--why")
+    assert reply(shell, "ask", "parts.csv", "--at", "nodes=16")["causes"] == []
     card_of_part = done(shell, "ask", "parts.csv", "--want", "allreduce_s", "--at", "nodes=16")
     assert_says(card_of_part, ["^allreduce_s +0.6", "!throughput", "!efficiency"])
 
