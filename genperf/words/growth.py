@@ -37,7 +37,7 @@ LEAST_GROWN = 8.0
 #: By how much the rate of each worker may fall there. A guess.
 MOST_SLOWED = 2.0
 #: Which limit of a plan a machine breaks → how, in a sentence.
-BREAKS = {"late": "it may take longer than the limit", "too dear": "it may cost more than the limit"}
+BREAKS = {"late": ("take", "longer"), "too dear": ("cost", "more")}
 #: The time that a price is for, as it is given → as it is printed.
 HOURS = {"s": "second", "min": "minute", "h": "hour", "d": "day"}
 #: What a point is → what turns, what it then does, what it does not, and from where.
@@ -385,6 +385,18 @@ def plan_line(planned: Planned) -> str:
     return f"done {limits}" + ("" if cheapest.count == planned.named.count else elsewhere)
 
 
+def _breaks_text(planned: Planned, limit: str) -> str:
+    """Return that the named machine breaks a limit, surely where even the lower end of the interval does."""
+    if limit not in BREAKS or planned.named is None:
+        return limit
+    (verb, more), plan = BREAKS[limit], planned.plan
+    low, most = (
+        (planned.named.total.lower, plan.deadline) if limit == "late" else (planned.named.cost.lower, plan.budget)
+    )
+    surely = most is not None and low > most
+    return f"it {f'{verb}s' if surely else f'may {verb}'} {more} than the limit"
+
+
 def plan_in_short(planned: Planned) -> str:
     """Return the count of a plan with how long it takes and what it costs: `24 gpus, 58.1 d and 42,000 $`."""
     if planned.best is None and planned.named is None:
@@ -401,7 +413,7 @@ def _named_text(planned: Planned, choice: Choice, work_text: str) -> str:
     return prose(
         f"{work_text} {takes} {_choice_text(planned, choice, notes=True)} at {join_values(dict(planned.named_at))}",
         *_blind_text(choice),
-        " and ".join(BREAKS.get(limit, limit) for limit in planned.breaks) or keeps,
+        " and ".join(_breaks_text(planned, limit) for limit in planned.breaks) or keeps,
     )
 
 
