@@ -383,7 +383,10 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
     spelled_out = {n: _GRID_OF_DEVICES.sub(lambda grid: str(int(grid[1]) * int(grid[2])), n) for n in cells}
     plain = {name: _ONE.sub("1 ", _FILE_END.sub("", text)) for name, text in spelled_out.items()}
     # `单机8卡耗时` is of 8.
-    plain = {n: _WITHOUT_BLANK.sub(r"\1 ", _ON_ONE_NODE.sub("", spelled_in_digits(text))) for n, text in plain.items()}
+    plain = {
+        n: text if text.isascii() else _WITHOUT_BLANK.sub(r"\1 ", _ON_ONE_NODE.sub("", spelled_in_digits(text)))
+        for n, text in plain.items()
+    }
     readings = {name: reading for name, text in plain.items() if (reading := _reading(text)) is not None}
     counted_words = {word for kind, word, *_ in readings.values() if kind in ("before", "bare")}
     if len(counted_words) == 1:

@@ -139,7 +139,8 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         likeliest, steps_to_table, title = tables[0]
         tables[0] = likeliest, steps_to_table, title or _commented_title(text, likeliest[0][0])
     source = _likeliest_source(tables, name, separator, [*steps, *several_blocks], drawn)
-    return source if drawn else _with_settings_above(source, text)
+    # Above a header in the first line stands nothing.
+    return source if drawn or min(source.lines, default=0) < 3 else _with_settings_above(source, text)
 
 
 def _with_settings_above(source: Source, text: str) -> Source:
@@ -496,7 +497,8 @@ def _as_one(same: Sequence[tuple[str, list[Record]]], notes: list[Note], drawn: 
     if column_differs or len({*titles}) == 1 or "" in titles or TITLES in header:
         return [(start, header), *(row for _, rows in same for row in rows[1:])], [step(text), *notes], same[0][0]
     keys, cells_of = _keys_of(titles)
-    keys, cells_of = (keys, cells_of) if keys and not {*keys} & {*header} else ([TITLES], [[title] for title in titles])
+    if not keys or {*map(str.lower, keys)} & {*map(str.lower, header)}:
+        keys, cells_of = [TITLES], [[title] for title in titles]
     rows_of = zip(cells_of, same, strict=True)
     titled = [(line, [*cells, *row]) for cells, (_, rows) in rows_of for line, row in rows[1:] if any(row)]
     # A unit in brackets may stand in every title.
