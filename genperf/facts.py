@@ -241,6 +241,11 @@ class Plan(Struct, frozen=True):
     of_job: bool = False
 
     @property
+    def aim(self) -> Literal["total", "cost"]:
+        """What is least at the count that is asked for: the time where a budget alone limits it, else the cost."""
+        return "total" if self.deadline is None and self.budget is not None else "cost"
+
+    @property
     def is_speed(self) -> bool:
         """Whether it is the work of a second, and so a throughput."""
         return self.deadline == 1.0 and not self.of_job
@@ -263,7 +268,7 @@ class Choice(Struct, frozen=True):
 
 
 class Planned(Struct, frozen=True):
-    """The cheapest count that keeps a plan."""
+    """The cheapest count that keeps a plan, and the fastest."""
 
     plan: Plan
     #: The column that counts the workers, the smallest and the largest count that were tried.
@@ -277,12 +282,10 @@ class Planned(Struct, frozen=True):
     price: Paid | None
     #: Nominal coverage.
     interval: float
-    #: Of the question: the cheapest count, or what comes nearest where none keeps the plan.
-    count: float
     #: The cheapest and the fastest count, of those that keep the plan where there are any.
     cheapest: Choice
     fastest: Choice
-    #: The probability that no other count is cheaper; None where none keeps the plan.
+    #: The probability that no other count is better by the aim of the plan; None where none keeps the plan.
     best: float | None = None
     #: Where none keeps the plan: whether each may fail, is late, is too dear.
     fails: bool = False
@@ -294,21 +297,28 @@ class Planned(Struct, frozen=True):
     breaks: tuple[str, ...] = ()
 
     @property
+    def sought(self) -> Choice:
+        """The best count by the aim of the plan, or what comes nearest where none keeps the plan."""
+        is_fastest = self.late if self.best is None else self.plan.aim == "total"
+        return self.fastest if is_fastest else self.cheapest
+
+    @property
     def chosen(self) -> Choice:
-        """The machine that the question names, else the cheapest count; the fastest where each is late."""
-        return self.named or (self.fastest if self.late else self.cheapest)
+        """The machine that the question names, else the count that is sought."""
+        return self.named or self.sought
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """The cheapest count with its `total` and `cost`, `best`, `fastest`, and `named` where a machine is named.
+        """The count that is sought with its `total` and `cost`, `best`, the `fastest` or else the `cheapest` count.
 
-        Where no count keeps the plan: `named` alone, or None.
+        `named` where a machine is named: alone where no count keeps the plan, which is then else None.
         """
         named = {} if self.named is None else {"named": {**self.named.to_dict(self.name), "breaks": [*self.breaks]}}
         if self.best is None:
             return {"plan": named or None}
-        fastest = self.fastest.to_dict(self.name)
-        return {"plan": {**self.cheapest.to_dict(self.name), "best": self.best, "fastest": fastest, **named}}
+        name, other = ("fastest", self.fastest) if self.plan.aim == "cost" else ("cheapest", self.cheapest)
+        others = {name: other.to_dict(self.name)}
+        return {"plan": {**self.sought.to_dict(self.name), "best": self.best, **others, **named}}
 
 
 class NextRun(Struct, frozen=True):

@@ -5,7 +5,7 @@ A question of a table stands under its columns, read by the rules of a row; of a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from genperf.arrays import AnyArray, Mask
+from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.asking.answer import Answer, answer_of
 from genperf.attribution import Scaling
 from genperf.attribution.derived import curve_of, growth_of, reported_of
@@ -262,16 +262,21 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
 
 def facts_at(result: FitResult, at: Mapping[str, Any], question: Question) -> Facts:
     """Return the facts about one configuration as it is named, see `ask`."""
-    result, plan = answering(result, at), None
+    result, plan, named, kind = answering(result, at), None, dict[str, Any](), None
     if question.price is None and result.panel.legend is not None and result.panel.legend.prices:
         levels = {n: level for n, level in result.query(at).single(ONE).items() if isinstance(level, str)}
         question = replace(question, price=paid_by_runs(result.panel.legend, levels, question.per))
     if question.plan is not None:
         named, kind = kept_by_plan(result.panel, at)
         plan = planned(result, result.query(at).single(ONE), question, named, kind)
-        at = at if named else {plan.name: plan.count, **at}
+        named = named or {plan.name: plan.sought.count}
+        at = {**named, **at}
     split, kept = best_split(result, at) if LAYOUT in question.topics else (None, {})
-    at = at if split is None else {**at, **split.ways}
+    if split is not None:
+        at = {**at, **split.ways}
+        if plan is not None:
+            # What the work takes is that of the best split.
+            plan = planned(result, result.query({**at, **kept}).single(ONE), question, {**named, **split.ways}, kind)
     query = result.query({**at, **kept})
     curve = curve_of(result, query.single(ONE), work_of(result, question), question.interval)
     return replace(facts_of(result, question, query, curve, at, plan), split=split)
@@ -489,14 +494,39 @@ def kept_by_plan(panel: Panel, at: Mapping[str, Any]) -> tuple[dict[str, Any], G
     return {} if is_open else named, "strong" if "global_batch" in meant.values() else of_device
 
 
+class _Tried(Struct, frozen=True, eq=False):
+    """Counts of workers, the last one perhaps that of a named machine, with what a plan takes at each."""
+
+    columns: dict[str, AnyArray]
+    counts: Array
+    #: The predicted value, and the verdict.
+    central: Array
+    verdicts: AnyArray
+    #: `total`, `cost`, each with its ends.
+    amounts: dict[str, Array]
+    #: By limit, which counts break it.
+    limits: dict[str, Mask]
+
+    def choice(self, place: int) -> Choice:
+        """Return what the plan takes at one of the counts."""
+        row = {name: values[place] for name, values in self.amounts.items()}
+        verdict = str(self.verdicts[place])
+        return Choice(float(self.counts[place]), Interval.named(row, "total"), Interval.named(row, "cost"), verdict)
+
+    def best_first(self, aim: str) -> Index:
+        """Return the places of the counts that keep the plan, the best by the aim first, and of these the cheapest."""
+        possible = np.flatnonzero(~np.any([*self.limits.values()], axis=0))
+        return possible[best_first(self.amounts[aim][possible], self.amounts["cost"][possible])]
+
+
 def planned(
     result: FitResult, at: Mapping[str, Any], question: Question, named: Mapping[str, Any], kind: Growth | None
 ) -> Planned:
-    """Return the cheapest count of workers that does the plan of a question in time and within the budget.
+    """Return the best count of workers, by the aim of its plan, that does the plan of a question within its limits.
 
-    All counts of `ladder` are tried, those that fill whole nodes where nodes are counted. Without a price the cost is
-    that of machine-hours. The count of the configuration `at` is not read, unless the question `named` it: how long it
-    takes there comes first. The upper ends of the intervals keep deadline and budget.
+    All counts of `ladder` are tried, then those beside the best one; counts that fill whole nodes where nodes are
+    counted. Without a price the cost is that of machine-hours. The count of the configuration `at` is not read, unless
+    the question `named` it: how long it takes there comes first. The upper ends of the intervals keep the limits.
     """
     plan, work, price, per = question.plan, work_of(result, question), question.price, question.per
     assert plan is not None
@@ -504,32 +534,31 @@ def planned(
     if plan.budget is not None and price is None:
         raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
     quantities = quantities_of(result.panel, {"steps": steps_of_plan(result.panel, plan, work)}, price, per)
-    count, steps = result.panel.along(), steps_along_workers(result, at, kind=kind, full_nodes=True)
-    # The machine of the question is the last row.
-    columns = {n: np.append(c, np.array([at[n]], c.dtype)) if named else c for n, c in steps.columns.items()}
-    counts, deadline, budget = columns[count.name], plan.deadline or np.inf, plan.budget or np.inf
-    predicted = result.predict_columns(source_of_columns(columns), question.interval)
-    ends = [np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper")]
+    count, deadline, budget = result.panel.along(), plan.deadline or np.inf, plan.budget or np.inf
     spent = "machine_hours" if price is None else "cost"
-    amounts = quantities.intervals(["total", spent], columns, ends)
-    total, cost = amounts["total"], amounts[spent]
-    may_fail = np.zeros(len(counts), dtype=bool)
-    if result.feasibility is not None:
-        may_fail = result.feasibility.known_to_fail(columns) | (result.feasibility.probability(columns) < LIKELY_TO_FIT)
-    # By limit, which counts break it.
-    limits = {"it may fail": may_fail, "late": amounts["total_upper"] > deadline}
-    limits["too dear"] = amounts[f"{spent}_upper"] > budget
 
-    def choice(place: int) -> Choice:
-        row = {name: values[place] for name, values in amounts.items()}
-        verdict = str(predicted["verdict"][place])
-        return Choice(float(counts[place]), Interval.named(row, "total"), Interval.named(row, spent), verdict)
+    def tried_with(further: Sequence[float] = ()) -> _Tried:
+        """Return what the plan takes at the counts of the ladder and further ones; a named machine is the last row."""
+        steps = steps_along_workers(result, at, kind=kind, whole=True, further=further)
+        columns = {n: np.append(c, np.array([at[n]], c.dtype)) if named else c for n, c in steps.columns.items()}
+        predicted = result.predict_columns(source_of_columns(columns), question.interval)
+        ends = [np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper")]
+        of_plan = quantities.intervals(["total", spent], columns, ends)
+        amounts = {name.replace(spent, "cost"): values for name, values in of_plan.items()}
+        may_fail = np.zeros(len(ends[0]), dtype=bool)
+        if (feasibility := result.feasibility) is not None:
+            may_fail = feasibility.known_to_fail(columns) | (feasibility.probability(columns) < LIKELY_TO_FIT)
+        late, too_dear = amounts["total_upper"] > deadline, amounts["cost_upper"] > budget
+        limits = {"it may fail": may_fail, "late": late, "too dear": too_dear}
+        return _Tried(columns, columns[count.name], ends[0], np.asarray(predicted["verdict"]), amounts, limits)
 
+    tried = tried_with()
+    counts = tried.counts[: len(tried.counts) - bool(named)]
     planned_with = partial(
         Planned,
         plan=plan,
         name=count.name,
-        tried=(float(steps.counts[0]), float(steps.counts[-1])),
+        tried=(float(counts[0]), float(counts[-1])),
         sample="tokens" if plan.of_tokens else "steps" if plan.of_steps else work.unit,
         whole=work.whole,
         paid=paid_for(result.panel, per, price)[0],
@@ -537,24 +566,33 @@ def planned(
         interval=question.interval,
     )
     if named:
-        breaks = tuple(limit for limit, broken in limits.items() if broken[-1])
-        planned_with = partial(planned_with, named=choice(-1), named_at=tuple(named.items()), breaks=breaks)
+        breaks = tuple(limit for limit, broken in tried.limits.items() if broken[-1])
+        planned_with = partial(planned_with, named=tried.choice(-1), named_at=tuple(named.items()), breaks=breaks)
         # It is no count that is tried.
-        may_fail[-1] = True
-    possible = np.flatnonzero(~np.any([*limits.values()], axis=0))
-    if not len(possible):
-        cheapest, fastest = (choice(int(np.argmin(np.where(may_fail, np.inf, amount)))) for amount in (cost, total))
-        late, dear = (bool(limits[limit][~may_fail].all()) for limit in ("late", "too dear"))
-        nearest, fails = (fastest if late else cheapest).count, bool(may_fail.all())
-        return planned_with(count=nearest, cheapest=cheapest, fastest=fastest, fails=fails, late=late, dear=dear)
-    compared = possible[best_first(cost[possible], cost[possible])][:COMPARED]
-    fastest = choice(int(possible[best_first(total[possible], cost[possible])][0]))
-    # Of the cheapest counts, the share of the draws in which the first one is the cheapest that keeps the limits.
-    curves = curves_of(result, {name: cells[compared] for name, cells in columns.items()})
-    drawn = np.exp(curves.paths) / ends[0][compared]
-    keeps_limits = (drawn * total[compared] <= deadline) & (drawn * cost[compared] <= budget)
-    best = float((curves.weights @ winners(np.where(keeps_limits, drawn * cost[compared], np.inf)))[0])
-    return planned_with(count=float(counts[compared[0]]), cheapest=choice(compared[0]), fastest=fastest, best=best)
+        tried.limits["it may fail"][-1] = True
+    ranked = tried.best_first(plan.aim)
+    if not len(ranked):
+        may_fail = tried.limits["it may fail"]
+        least = (int(np.argmin(np.where(may_fail, np.inf, tried.amounts[of]))) for of in ("cost", "total"))
+        late, dear = (bool(tried.limits[limit][~may_fail].all()) for limit in ("late", "too dear"))
+        cheapest, fastest = map(tried.choice, least)
+        return planned_with(cheapest=cheapest, fastest=fastest, fails=bool(may_fail.all()), late=late, dear=dear)
+    beside = np.searchsorted(counts, tried.counts[ranked[0]]) + np.array([-1, 1])
+    lower, upper = counts[np.clip(beside, 0, len(counts) - 1)]
+    if count.integer and upper - lower > 2.0:
+        tried = tried_with(np.arange(lower + 1.0, upper).tolist())
+        tried.limits["it may fail"][-1] |= bool(named)
+        ranked = tried.best_first(plan.aim)
+    compared, amounts = ranked[:COMPARED], tried.amounts
+    cheapest, fastest = (tried.choice(int(tried.best_first(aim)[0])) for aim in ("cost", "total"))
+    # Of the best counts, the share of the draws in which the first one is the best that keeps the limits.
+    curves = curves_of(result, {name: cells[compared] for name, cells in tried.columns.items()})
+    drawn = np.exp(curves.paths) / tried.central[compared]
+    total, cost = (drawn * amounts[name][compared] for name in ("total", "cost"))
+    aims = {"total": total, "cost": cost}
+    keeps_limits = (total <= deadline) & (cost <= budget)
+    best = float((curves.weights @ winners(np.where(keeps_limits, aims[plan.aim], np.inf)))[0])
+    return planned_with(cheapest=cheapest, fastest=fastest, best=best)
 
 
 # --- what the runs measured -------------------------------------------------------------------------------------------

@@ -669,7 +669,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     ) -> tuple[float, str] | None:
         """Return a line for another series that may be meant, at the same configuration; None without a model.
 
-        Of a plan each series has a count and a cost of its own; lines are sorted by the cost before them.
+        Of a plan each series has a count of its own; lines are sorted by what is least of it, before them.
         """
         another = replace(self, series=_series(self.reading, {**at, **levels}))
         with suppress(GenperfError):
@@ -684,8 +684,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
                 if facts is None or facts.plan is None:
                     return None
                 is_kept = facts.plan.best is not None and not facts.plan.breaks
-                cost = facts.plan.chosen.cost.value if is_kept else np.inf
-                return cost, f"{join_values(levels)}: {plan_in_short(facts.plan)}"
+                least = getattr(facts.plan.chosen, facts.plan.plan.aim).value if is_kept else np.inf
+                return least, f"{join_values(levels)}: {plan_in_short(facts.plan)}"
             factors = {f.name for f in model.schema.factors}
             start = {n: value for n, value in place.items() if n in factors}
             # Without a curve there is no other place than the one that is asked.

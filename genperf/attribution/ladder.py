@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from genperf.panel.configurations import (
     fills_nodes,
     part_given,
     relative_work,
+    whole_passes,
 )
 from genperf.panel.machine import PLACES, product_of
 from genperf.panel.panel import StepWork
@@ -88,14 +89,16 @@ def steps_along_workers(
     upto: float | None = None,
     kind: Scaling | None = None,
     work: StepWork | None = None,
-    full_nodes: bool = False,
+    whole: bool = False,
+    further: Sequence[float] = (),
 ) -> Ladder:
     """Return one configuration at rising counts of workers, from the smallest count of its runs up to `upto`.
 
     What follows from the count (nodes, ways, a global batch) grows with it, but where `at`, which is checked
     (`checked_values`), gives it. The kind of scaling is `kind`, or what the work of a step or the factors of the model
     show: a batch per worker is weak scaling; a global batch, or the samples of a job, is strong. Where nothing shows
-    it, each device may be assumed to keep its own work (`StepWork.known`).
+    it, each device may be assumed to keep its own work (`StepWork.known`). `further` counts are
+    among them; `whole` ones alone fill their nodes and split a batch of all.
     """
     factor, schema = result.panel.along(along), result.schema
     if kind is not None and kind not in KINDS:
@@ -105,7 +108,8 @@ def steps_along_workers(
     kind = "weak" if kind_assumed else kind
     requested = float(at[factor.name]) if factor.name in at else None
     tried = np.unique(result.panel.measured[factor.name])
-    counts = _counts_between(factor, upto, tried if requested is None else np.append(tried, requested))
+    listed = [*tried, *further, *([] if requested is None else [requested])]
+    counts = _counts_between(factor, upto, np.array(listed))
     panel = result.panel.scaled_along(factor)
     # A batch without a machine is that of the smallest one.
     machine_parts = {part_given(panel, name) for name in at}
@@ -125,8 +129,9 @@ def steps_along_workers(
     # Of a transformer, those that its split divides; all of them where it divides none.
     if (divided := possible & divisible(result.panel, columns)).any():
         possible = divided
-    if full_nodes and (filled := possible & fills_nodes(result.panel, columns)).any():
-        possible = filled
+    for runs_whole in (fills_nodes, whole_passes) if whole else ():
+        if (kept := possible & runs_whole(result.panel, columns)).any():
+            possible = kept
     columns, counts = {name: cells[possible] for name, cells in columns.items()}, counts[possible]
     total = None if work is None or work.whole else work.total
     per_worker, kind_shown = relative_work(panel, columns, counts, kind, total)

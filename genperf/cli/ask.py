@@ -128,11 +128,12 @@ def ask(
     _show(answers, at_once, out, full, topics)
 
 
-#: The sentences that answer `--why`, `--normal` and `--cost`, or a question about them.
+#: The sentences that answer `--why`, `--normal` and `--cost`, or a question about them or the next run.
 TOPICS = {
     "why": ("parts", "limit", "causes", "exchange"),
     "normal": ("normal", "exchange"),
     "cost": ("plan", "training", "pays", "best"),
+    "next": ("next",),
 }
 
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     option(
         "--minimize",
         metavar="time|cost|FORMULA",
-        help="The prediction if omitted. A formula may use factors, time, time_1 (of one worker), total, cost.",
+        help="The prediction if omitted; with --deadline cost. A formula reads factors, time, time_1 (on one), cost.",
     ),
     option("--maximize", metavar="FORMULA", help="A formula that is to be large, instead of --minimize."),
     option("--steps", metavar="FORMULA", help="The number of steps: '90*1281167/(workers*batch)'; one where omitted."),
@@ -91,7 +91,8 @@ def optimize(
 
     Every combination is evaluated. Where the work of a step is known and varies, the aim is the most throughput; else
     the least time. --samples 300B, --tokens 300B of a transformer, or --steps "EPOCHS*SAMPLES/(workers*batch)", makes
-    the time, the cost and the deadline those of the whole training, and the least time the aim. A count that is still
+    the time, the cost and the deadline those of the whole training, and the least time the aim; with --deadline the
+    least cost. A count that is still
     used well: --where "time_1/time >= 0.8" with a fixed batch per worker, "time_1/(workers*time) >= 0.8" with a fixed
     amount of work.
     """

@@ -339,6 +339,15 @@ def fills_nodes(panel: Panel, columns: Columns) -> Mask:
     return np.asarray(~several_nodes(columns[nodes.name]) | (columns[workers.name] == held * columns[nodes.name]))
 
 
+def whole_passes(panel: Panel, columns: Columns) -> Mask:
+    """Return which configurations split a batch of all into whole passes of all replicas; all where none is counted."""
+    parts = panel.machine.parts_of(columns)
+    if not {"global_batch", "micro_batch"} <= parts.keys() or parts.keys().isdisjoint(("data_parallel", "workers")):
+        return np.ones(len(next(iter(columns.values()))), bool)
+    replicas = parts["data_parallel"] if "data_parallel" in parts else parts["workers"] / product_of(parts)
+    return np.asarray(parts["global_batch"] % (replicas * parts["micro_batch"]) == 0.0)
+
+
 def left_open(panel: Panel, target: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
     """Return the factors of a configuration that vary, were not given and follow no given one, with their values."""
     names, varied = {panel.meant(name) for name in given}, {f.name for f in panel.factors if f.distinct > 1}

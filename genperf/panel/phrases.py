@@ -53,7 +53,7 @@ _LEAST_SIZE = 1e6
 #: A mark or an end, and what stands behind a name.
 _SIGNS = frozenset("|=:")
 #: What a question may be about, and which of these is about the ways in which devices are split.
-TOPICS = ("normal", "why", "cost", "layout")
+TOPICS = ("normal", "why", "cost", "next", "layout")
 LAYOUT = "layout"
 #: What is chosen with a layout.
 _OF_LAYOUT = frozenset({*WAYS, "micro_batch"})
@@ -319,7 +319,9 @@ class _Words(Struct, dict=True):
         if self.has_ways and self.word(place).lower() in words_of("headers.layout") and name not in self.legend.columns:
             # `layout_stated` is another column.
             return place + 1, f"--{LAYOUT}", ""
-        if not name or self.longest(place, self.cell)[1] > end:
+        # `which run next` asks, and compares no runs.
+        is_verb = not self.has_value(end) and all(map(self.is_prose, self.words[place:end]))
+        if not name or is_verb or self.longest(place, self.cell)[1] > end:
             return None
         start, is_set, words = end, self.word(end) in _SIGNS - {"|"}, _singular(" ".join(self.words[place:end]))
         while self.word(start) in ("=", ":") or _OF_A_VALUE.fullmatch(self.word(start)):

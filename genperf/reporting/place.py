@@ -297,8 +297,8 @@ def place_of(
     steps = steps_to(at)
     if question.plan is not None and result.schema.target.is_time and steps.kind != "unknown":
         plan = planned(answered, at, question, {name: float(at[name])} if count_given else {}, kind)
-        if not count_given and plan.count != at[name]:
-            at = result.query({**configuration, name: plan.count}).single(ONE)
+        if not count_given and plan.sought.count != at[name]:
+            at = result.query({**configuration, name: plan.sought.count}).single(ONE)
             steps = steps_to(at)
     count = float(at[name])
     steps = steps if whole else steps.taken(np.unique(steps.of_growth(count)))

@@ -88,7 +88,7 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
     #: The share by which the first is at most worse than the best of those listed, with the probability `interval`;
     #: infinite where it is infeasible in more of the draws; None for several groups, whose draws are independent.
     regret: float | None = None
-    #: What the cost counts where no price is given, such as gpu-seconds; empty with a price.
+    #: What the cost counts where no price is given, such as gpu-hours; empty with a price.
     spent: str = ""
 
     @property
@@ -109,7 +109,7 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
 
     @property
     def title(self) -> str:
-        """The aim and the size of the search: `least gpu-seconds of 12 feasible of 64 configurations`."""
+        """The aim and the size of the search: `least gpu-hours of 12 feasible of 64 configurations`."""
         deadline = f", {duration_text(self.deadline)} kept by the upper end" if self.deadline is not None else ""
         if self.minimize == self.quantity.name and not self.quantity.is_time:
             aim = heading(self.quantity)
@@ -257,8 +257,8 @@ def optimize(
     minimize : str, optional
         A formula over the configuration and the quantities: `time` (or the name of another predicted quantity);
         `time_1`, the same on one worker and node; for times `total`, `time*steps`; `machines`; `cost`,
-        `machines*total*price`. The predicted quantity where omitted; where the work of a step is known and varies, the
-        most `throughput`.
+        `machines*total*price`. Where omitted, the cost beside a deadline, else the predicted quantity; where the work
+        of a step is known and varies, the most `throughput`.
     job : Job
         Steps, machines and their price, for models of a time.
     goal : Goal
@@ -372,8 +372,8 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
         notes=(*dict.fromkeys(note for solution in solved for note in solution.notes), *price_notes, *notes),
         maximized=goal.maximize is not None,
         regret=regret,
-        # Without a price the seconds of all that is counted: gpu-seconds.
-        spent="" if search.job.priced else f"{singular(per) if per.isidentifier() else 'machine'}-seconds",
+        # Without a price the hours of all that is counted: gpu-hours.
+        spent="" if search.job.priced else f"{singular(per) if per.isidentifier() else 'machine'}-hours",
     )
 
 
@@ -449,7 +449,6 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     _check_limits(schema.target, goal, job)
     constraints = [in_model_names(text, schema) for text in task.where]
     constraints += capacity_constraints(goal.capacity, schema, result.further)
-    constraints += [] if goal.budget is None else [f"cost <= {goal.budget!r}"]
     formulas = {name: text for name, text in asdict(job).items() if name in FORMULAS and isinstance(text, str)}
     job = replace(job, **{name: in_model_names(text, schema) for name, text in formulas.items()})
     step = result.panel.within(group).work_of_step(job.work)
@@ -472,13 +471,19 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
         goal = replace(goal, maximize="throughput")
     elif schema.target.is_rate and not aims:
         goal = replace(goal, maximize=quote_name(schema.target.name))
+    elif not aims and goal.deadline is not None and _per(result, job):
+        # What keeps a deadline is compared by what it costs, as in a plan of `ask`.
+        minimize = "cost"
+    named = minimize
     if goal.maximize is not None:
         minimize = f"-({goal.maximize})"
     aim = schema.target.name if minimize is None else in_model_names(minimize, schema)
     by_work = bool(schema.target.throughput) or "throughput" in aim
     per_unit = not job.sized and by_work and work is not None
-    problem = read_problem(result, space, step, constraints, aim, job, per_unit=per_unit)
-    what = (goal.maximize if aims or by_default else None) or task.minimize or schema.target.name
+    problem = read_problem(
+        result, space, step, constraints, aim, job, per_unit=per_unit, budget=goal.budget is not None
+    )
+    what = (goal.maximize if aims or by_default else None) or named or schema.target.name
     return Search(result, space, problem, task.interval, goal, job, step, what, by_default)
 
 
@@ -614,6 +619,9 @@ def _no_answer(search: Search, evaluation: Evaluation, looked: int, keep_alone: 
             f"{counted(evaluation.unfit, 'configuration')} {may} fail, and no other satisfies the constraints; {reason}"
         )
         hint = f"smaller values in --over, {lower}or measure runs that fit"
+    elif not remaining and goal.budget is not None and goal.budget < evaluation.cheapest < np.inf:
+        text = f"no configuration costs at most {three_digits(goal.budget)}: the cheapest costs "
+        text, hint = text + three_digits(evaluation.cheapest), "a larger --budget, or other values in --over"
     elif broken == DEADLINE or (not remaining and evaluation.late):
         text, hint = _no_deadline_kept(search, evaluation, looked)
     elif not remaining and evaluation.feasible:
@@ -632,7 +640,7 @@ def _no_answer(search: Search, evaluation: Evaluation, looked: int, keep_alone: 
         if easiest["alone"]:
             hint = f"without '{easiest['constraint']}' {easiest['alone']:,} would be left"
     elif broken == BUDGET:
-        text = f"the upper end of the cost is above {goal.budget:g} for each of the {looked:,} cheapest"
+        text = f"the upper end of the cost is above {goal.budget:g} for each of the {looked:,} best"
         hint = f"a larger --budget, a smaller --interval, {_MEASURE}"
     elif broken == CAPACITY:
         limits = " and ".join(f"{name} below {most:g}" for name, most in goal.capacity.items())

@@ -164,6 +164,7 @@ def read_problem(
     job: Job,
     *,
     per_unit: bool = False,
+    budget: bool = False,
 ) -> SearchProblem:
     """Read the conditions `where` and the formula to `minimize`, with quantities such as `cost` written out.
 
@@ -192,7 +193,7 @@ def read_problem(
             f"'{min(read & {'total', 'cost'})}' needs a model of a time, and this one predicts {heading(target)}",
             hint=f"a formula over the factors and {target.name}",
         )
-    for name in sorted(read & {"throughput", "machines", "cost"}):
+    for name in sorted((read | ({"cost"} if budget else set())) & {"throughput", "machines", "cost"}):
         quantities.node(name)  # raises where the quantity is not known
     # The varied factors that are 1 on one worker.
     counts = (*panel.counts, panel.find("devices_per_node"))
@@ -234,7 +235,8 @@ def _comparisons(text: str, space: Space, readable: Sequence[str]) -> list[Formu
 
 def _quantities(panel: Panel, space: Space, step: StepWork, job: Job, per_unit: bool) -> Quantities:
     """Return what follows from a prediction and the job; if `per_unit`, of one unit of work where it has no size."""
-    formulas: dict[str, Node | float | None] = {"work": step.proportional, "steps": ONE, "price": ONE}
+    # Without a price the cost is in hours of the machines.
+    formulas: dict[str, Node | float | None] = {"work": step.proportional, "steps": ONE, "price": 1.0 / 3600.0}
     # As many epochs, or jobs, as are given.
     work = step.total if step.whole and job.samples is not None else step.proportional
     if job.steps is not None:
@@ -357,7 +359,8 @@ class Evaluation(Struct, eq=False):
     not_finite: int = 0
     #: Otherwise feasible ones whose central time is after the deadline.
     late: int = 0
-    #: The least total time of those that satisfy all constraints.
+    #: The least cost of those that satisfy all constraints, and the least total time of those within the budget.
+    cheapest: float = np.inf
     fastest: float = np.inf
     #: `unfit`, `uncertain`: configurations that satisfy all constraints but may fail; and how many of them are
     #: uncertain.
@@ -447,12 +450,14 @@ class Search(Struct, frozen=True, eq=False):
             points = np.hstack([evaluation.front, [total[plotted], cost[plotted], positions[plotted]]])
             times_and_costs = points[:2]
             evaluation.front = points[:, front_of(*times_and_costs)]
-        late = finite & (total > (self.goal.deadline or np.inf))
-        evaluation.fastest = min(evaluation.fastest, float(total[finite].min(initial=np.inf)))
         evaluation.not_finite += int(np.sum(satisfies & ~finite))
+        evaluation.cheapest = min(evaluation.cheapest, float(cost[finite].min(initial=np.inf)))
+        dear = finite & (cost > (self.goal.budget or np.inf))
+        evaluation.fastest = min(evaluation.fastest, float(total[finite & ~dear].min(initial=np.inf)))
+        late = finite & ~dear & (total > (self.goal.deadline or np.inf))
         evaluation.late += int(late.sum())
-        evaluation.feasible += int(np.sum(satisfies & ~late))
-        answers = finite & ~late
+        evaluation.feasible += int(np.sum(satisfies & ~late & ~dear))
+        answers = finite & ~late & ~dear
         return positions[answers], objective[answers], cost[answers]
 
     def predicted(self, columns: Columns) -> Columns:
@@ -559,8 +564,10 @@ class Search(Struct, frozen=True, eq=False):
         shape = (shares(self.result.members).size, positions.size)
         objective = np.broadcast_to(value(self.problem.objective, columns), shape)
         feasible = np.isfinite(objective) & ~self._breaking(columns, shape)
-        if self.goal.deadline is not None:
-            feasible = feasible & (np.broadcast_to(value(self.problem.total, columns), shape) <= self.goal.deadline)
+        limits = (self.problem.total, self.goal.deadline), (self.problem.cost, self.goal.budget)
+        for formula, most in limits:
+            if formula is not None and most is not None:
+                feasible = feasible & (np.broadcast_to(value(formula, columns), shape) <= most)
         return np.where(feasible, objective, np.inf)
 
 

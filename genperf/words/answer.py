@@ -8,6 +8,7 @@ from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import (
+    SOUGHT,
     cost_unit,
     expect_sentence,
     next_sentence,
@@ -219,7 +220,7 @@ def decision_sentence(
 
 
 def _plan_decision(planned: Planned) -> str:
-    """Return what the machine that is named takes, or the cheapest count that keeps a plan; or that none does."""
+    """Return what the machine that is named takes, or the best count that keeps a plan; or that none does."""
     chosen = planned.chosen
     count = count_text(chosen.count, planned.name)
     if planned.named is None and planned.best is None:
@@ -229,7 +230,7 @@ def _plan_decision(planned: Planned) -> str:
     middle, unit = texts_in_unit(chosen.total.value)
     takes = f"{middle} {unit} and {with_unit(three_digits(chosen.cost.value), cost_unit(planned))}"
     if planned.named is None:
-        return f"take {count}, the cheapest: the whole job takes {takes}"
+        return f"take {count}, the {SOUGHT[planned.plan.aim]}: the whole job takes {takes}"
     return f"the whole job takes {takes} on {count}{': the plan is not kept' if planned.breaks else ''}"
 
 

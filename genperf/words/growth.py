@@ -36,6 +36,10 @@ from genperf.words.verdict import BLIND, LIKELY_TO_FIT, fits_text, trust_text
 LEAST_GROWN = 8.0
 #: By how much the rate of each worker may fall there. A guess.
 MOST_SLOWED = 2.0
+#: Of a plan that no count keeps.
+NONE_ENOUGH = "no count is enough"
+#: What is least at the count that a plan asks for → what that count is called.
+SOUGHT = {"cost": "cheapest", "total": "fastest"}
 #: Which limit of a plan a machine breaks → how, in a sentence.
 BREAKS = {"late": ("take", "longer"), "too dear": ("cost", "more")}
 #: The time that a price is for, as it is given → as it is printed.
@@ -350,39 +354,35 @@ def plan_sentence(planned: Planned) -> str:
     keep = " that keeps " + ("both" if len(limits) > 1 else "it") if limits else ""
     if planned.named is not None and not limits:
         return prose(*at_named, price)
+    sought, best = planned.sought, SOUGHT[planned.plan.aim]
     texts = [
         *at_named,
-        f"{aim}, the cheapest count of {smallest:g} to {last:g}{keep} is {count_text(planned.count, name)}",
-        f"it takes {_choice_text(planned, planned.cheapest, notes=True)}",
-        *_blind_text(planned.cheapest),
+        f"{aim}, the {best} count of {smallest:g} to {last:g}{keep} is {count_text(sought.count, name)}",
+        f"it takes {_choice_text(planned, sought, notes=True)}",
+        *_blind_text(sought),
         price,
-        f"it is the cheapest with a probability of {100 * planned.best:.0f} %",
+        f"it is the {best} with a probability of {100 * planned.best:.0f} %",
     ]
-    if planned.fastest.count != planned.count:
-        fastest = count_text(planned.fastest.count, name)
-        choice = _choice_text(planned, planned.fastest)
-        texts += [f"the fastest{keep} is {fastest}: {choice}", *_blind_text(planned.fastest)]
+    for other, choice in (("fastest", planned.fastest), ("cheapest", planned.cheapest)):
+        if choice.count != sought.count:
+            text = f"the {other}{keep} is {count_text(choice.count, name)}: {_choice_text(planned, choice)}"
+            texts += [text, *_blind_text(choice)]
     return prose(*texts)
 
 
 def plan_line(planned: Planned) -> str:
-    """Return in a line that a plan is kept, and by which count at the least cost; empty for a plan without limits."""
+    """Return in a line that a plan is kept, and by which count best; empty for a plan without limits."""
     limits = " and ".join(limits_text(planned.plan))
     if planned.plan.is_speed:
         limits = f"for {work_in_all(planned.plan, planned.sample, planned.whole)} {limits}"
     if not limits or planned.best is None or planned.breaks:
         return ""
+    sought, best = planned.sought, SOUGHT[planned.plan.aim]
     if planned.named is None:
         smallest, last = planned.tried
-        text = f"of {smallest:g} to {last:g} {noun_of(planned.name)} the cheapest {limits}"
-        if planned.plan.deadline is not None or planned.fastest.count == planned.count:
-            return text
-        # Of a budget alone the fastest that keeps it is asked as well.
-        fastest = count_text(planned.fastest.count, planned.name)
-        return f"{text}; fastest with {fastest}: {_choice_text(planned, planned.fastest)}"
-    cheapest, count = planned.cheapest, count_text(planned.count, planned.name)
-    elsewhere = f"; cheapest with {count}: {_choice_text(planned, cheapest)}"
-    return f"done {limits}" + ("" if cheapest.count == planned.named.count else elsewhere)
+        return f"of {smallest:g} to {last:g} {noun_of(planned.name)} the {best} {limits}"
+    elsewhere = f"; {best} with {count_text(sought.count, planned.name)}: {_choice_text(planned, sought)}"
+    return f"done {limits}" + ("" if sought.count == planned.named.count else elsewhere)
 
 
 def _breaks_text(planned: Planned, limit: str) -> str:
@@ -400,7 +400,7 @@ def _breaks_text(planned: Planned, limit: str) -> str:
 def plan_in_short(planned: Planned) -> str:
     """Return the count of a plan with how long it takes and what it costs: `24 gpus, 58.1 d and 42,000 $`."""
     if planned.best is None and planned.named is None:
-        return "no count is enough"
+        return NONE_ENOUGH
     breaks = f": {' and '.join(planned.breaks)}" if planned.breaks else ""
     return f"{count_text(planned.chosen.count, planned.name)}, {_choice_text(planned, planned.chosen)}{breaks}"
 

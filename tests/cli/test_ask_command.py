@@ -650,13 +650,32 @@ def test_python_asks_in_words_without_a_number_as_the_command_line_does() -> Non
         ("where is the knee", "genperf explain runs.csv --knee"),
         ("where does efficiency fall below 50 %", "genperf explain runs.csv --knee"),
         ("how many gpus for 90% efficiency", "genperf explain runs.csv --knee"),
-        ("what should i run next", "genperf suggest runs.csv --at gpus=64"),
+        ("is it slower than last month", "genperf verify runs.csv NEW.csv"),
     ],
 )
 def test_what_another_command_answers_is_told(shell: Shell, words: str, hint: str) -> None:
     Path("runs.csv").write_text("gpus,images_per_s\n8,1900\n16,3740\n32,7300\n")
+    Path("NEW.csv").write_text("gpus,images_per_s\n32,7290\n64,14200\n")
     assert hint in refusal(shell, "ask", "runs.csv", words)
     done(shell, *hint.split()[1:])
+
+
+def test_the_next_run_is_told_in_words_and_a_column_of_runs_is_not_compared(shell: Shell) -> None:
+    rows = ((n, k, f"{0.2 + 0.01 * n**0.5 + 0.001 * k:.4f}") for n in (8, 16, 32) for k in (0, 1))
+    Path("runs.csv").write_text(csv_of("gpus,run,step_s", rows))
+    told = done(shell, "ask", "runs.csv", "--full")
+    for words in ("which run should I do next", "what should i run next", "what to measure next?"):
+        proposed = done(shell, "ask", "runs.csv", words)
+        assert proposed.startswith("Measure gpus=64.")
+        assert proposed in told
+
+
+def test_each_series_of_a_plan_says_whether_it_is_kept(shell: Shell) -> None:
+    rows = ((k, n, 1000 * n / (1 + c * n)) for k, c in (("x", 0.01), ("y", 0.5)) for n in (1, 2, 4, 8))
+    Path("runs.csv").write_text(csv_of("kind,gpus,images_per_s", rows))
+    out = done(shell, "ask", "runs.csv", "x or y for 1B images in 60 h")
+    assert re.search(r"^● \d+ gpus, kind=x: of 1 to 128 gpus the cheapest within 2.5 d$", out, re.MULTILINE)
+    assert re.search(r"^✗ \d+ gpus, kind=y: no count is enough$", out, re.MULTILINE)
 
 
 def test_gigabytes_ask_for_the_memory_and_are_no_global_batch(shell: Shell) -> None:

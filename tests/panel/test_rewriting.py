@@ -13,6 +13,10 @@ from genperf.panel.words import _listed, _rules, row_of_words, words_of_question
         ("ten days and $2 an hour", "10 days and | --price=$2/h |"),
         ("2 weeks, 3 billion samples", "14 days | 3B samples"),
         ("a budget of 500", "a | --budget=500 |"),
+        ("for at most 3,000 dollars", "for | --budget=3,000 |"),
+        ("64 gpus at 2/h on spot", "64 gpus | --price=2/h |"),
+        ("what if I pay $2/h for spot instances?", "what if I pay | --price=$2/h |"),
+        ("the cheapest count", "the how many"),
         ("GPU's: 64?", "GPUs : 64 |"),
     ],
 )

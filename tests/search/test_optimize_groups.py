@@ -40,7 +40,8 @@ def test_throughput_counts_the_batch_of_each_group(fitted: GroupedResult) -> Non
     assert keys[0] == ("x", "64", 64)
     assert gp.optimize(fitted, OVER, minimize="time").configuration["batch"] == "32"
     assert found.best["wins"].sum() == pytest.approx(1.0)
-    assert (found.front["cost"] * found.front["throughput"]).tolist() == pytest.approx(found.front["workers"].tolist())
+    hours = found.front["cost"] * found.front["throughput"]
+    assert (3600 * hours).tolist() == pytest.approx(found.front["workers"].tolist())
 
 
 def test_groups_may_be_named_and_read(fitted: GroupedResult) -> None:
