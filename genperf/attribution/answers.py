@@ -345,6 +345,8 @@ class Comparison(PrintedAnswer, frozen=True, eq=False):
     #: The answer in words.
     sentence: str
     quantity: Target
+    #: What it is printed in: the size of a unit and its name, `%` of A where the time is that of no step.
+    unit: tuple[float, str] = (1.0, "")
 
     def waterfall(self) -> pd.DataFrame:
         """Return the bars of a waterfall: `bar, start, end` in the quantity's unit, from A over the terms to B."""
@@ -359,6 +361,7 @@ class Comparison(PrintedAnswer, frozen=True, eq=False):
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         plain, value = super().to_dict(), self.quantity.name
+        del plain["unit"]
         for side in ("a", "b"):
             at, name, amount = (plain.pop(key) for key in (side, f"name_{side}", f"value_{side}"))
             plain[side] = {"name": name, "at": at, value: amount}
@@ -367,18 +370,20 @@ class Comparison(PrintedAnswer, frozen=True, eq=False):
     @property
     def content(self) -> Iterator[Line]:
         """The answer in words above the terms that change, each configuration under its name."""
-        changes = self.terms["change"].abs()
+        changes, amounts = self.terms["change"].abs(), ["a", "b", "change", "lower", "upper"]
         large = changes > LEAST_SHARE_SHOWN * changes.max()
-        yield (
-            self.sentence,
-            for_people(self.terms[large].rename(columns={"a": self.name_a, "b": self.name_b}), [])[0],
-        )
+        shown = self.terms[large].assign(**{name: self.terms[name] / self.unit[0] for name in amounts})
+        # Shares of a difference that may be none mislead.
+        shown = shown.drop(columns="share") if self.lower <= 0.0 <= self.upper else shown
+        heads = {"a": self.name_a, "b": self.name_b, "change": f"change ({self.unit[1]})"}
+        yield self.sentence, for_people(shown.rename(columns=heads), [])[0]
         of_either = (self.terms[["a", "b"]] != 0.0).any(axis=1)
         if others := int((of_either & ~large).sum()):
             yield f"{counted(others, 'other term')}: no change, or less"
         # With one overlap its row is among the terms already.
         if len(self.hidden) > 1:
-            yield "what each overlap hides", self.hidden
+            sizes = {name: self.hidden[name] / self.unit[0] for name in amounts[:3]}
+            yield "what each overlap hides", self.hidden.assign(**sizes)
 
 
 class Explanation(PrintedAnswer, frozen=True, eq=False):

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from genperf.arrays import Array
-from genperf.attribution.answers import FORM, Comparison, Explanation
+from genperf.attribution.answers import FORM, MOST_UNEXPLAINED, Comparison, Explanation
 from genperf.attribution.draws import curves_of, interval_about
 from genperf.attribution.elasticity import DOUBLING, SLOPE, Sobol, doublings_by_level, elasticity_table, sensitivity
 from genperf.attribution.scaling import Knee, scaling
@@ -24,7 +24,7 @@ from genperf.prediction import Member, Query, substitution_notes
 from genperf.prediction.schema import known_names
 from genperf.result import FitResult, answering
 from genperf.table.cells import frame_of
-from genperf.words.numbers import interval_note, join_values, with_unit
+from genperf.words.numbers import interval_note, join_values, suited_unit, with_unit
 
 #: Configurations in memory together: 200 rows of 1,000 draws of ten terms are 16 MB.
 TERMS_BLOCK_ROWS = 200
@@ -185,6 +185,8 @@ def compare(
     differences = [join_values({name: at[name] for name in differing}) for at in (at_a, at_b)]
     name_a, name_b = names or (differences[0] or "A", differences[1] or "B")
     hidden_a, hidden_b = (side.hidden() for side in sides)
+    # Where nothing tells the work of a step, its seconds are nobody's.
+    unit = suited_unit(max(value_a, value_b), targets[0].unit) if models[0].schema.of_steps else (value_a / 100.0, "%")
     overlaps = [(name, hidden_a.get(name, 0.0), hidden_b.get(name, 0.0)) for name in {**hidden_a, **hidden_b}]
     return Comparison(
         a=at_a,
@@ -198,8 +200,9 @@ def compare(
         change=difference,
         lower=float(lower[-1]),
         upper=float(upper[-1]),
-        sentence=_sentence(targets[0], (name_a, name_b), table, (difference, lower[-1], upper[-1]), interval),
+        sentence=_sentence(targets[0], (name_a, name_b), table, (difference, lower[-1], upper[-1]), interval, unit),
         quantity=targets[0],
+        unit=unit,
     )
 
 
@@ -258,32 +261,42 @@ def _under_two(models: Sequence[FitResult], queries: Sequence[Query]) -> tuple[l
 
 
 def _sentence(
-    target: Target, names: tuple[str, str], terms: pd.DataFrame, change: tuple[float, float, float], interval: float
+    target: Target,
+    names: tuple[str, str],
+    terms: pd.DataFrame,
+    change: tuple[float, float, float],
+    interval: float,
+    in_unit: tuple[float, str],
 ) -> str:
     """Return a comparison in one sentence: `b takes 2 s longer than a; 'computation' changes by +1.5 s`.
 
     The change is that of the value with the ends of its interval.
     """
-    difference, lower, upper = change
+    scale, unit = in_unit
+    difference, lower, upper = (amount / scale for amount in change)
     if difference == 0.0:
         return f"{names[1]} takes as long as {names[0]}" if target.is_time else f"{target.name} is the same at both"
-    size = with_unit(f"{abs(difference):.3g}", target.unit)
+    size = with_unit(f"{abs(difference):.3g}", unit)
     if target.is_time:
         text = f"{names[1]} takes {size} {'longer' if difference > 0 else 'less'} than {names[0]}"
     else:
         text = f"{target.name} is {size} {'larger' if difference > 0 else 'smaller'} at {names[1]} than at {names[0]}"
     # The ends are of what is longer, or of what is less.
     low, high = (lower, upper) if difference > 0 else (-upper, -lower)
-    text += interval_note(interval, f"{low:.3g}", f"{high:.3g}", f"{abs(difference):.3g}", target.unit)
-    changes = terms["change"].to_numpy(float)
+    text += interval_note(interval, f"{low:.3g}", f"{high:.3g}", f"{abs(difference):.3g}", unit)
+    if lower <= 0.0 <= upper:
+        return f"{text}; which is {'faster' if target.is_time else 'larger'} is not determined"
+    changes = terms["change"].to_numpy(float) / scale
     # Of what changes in the direction of the whole the largest term is named, and what no term has where it is larger.
     same_way = np.where(np.sign(changes) == np.sign(difference), np.abs(changes), 0.0)
     is_term = ~terms["term"].isin([FORM, HIDDEN]).to_numpy()
     main = int(np.argmax(np.where(is_term, same_way, -1.0)))
-    text += f"; '{terms['term'].iloc[main]}' changes by {with_unit(f'{changes[main]:+.3g}', target.unit)}"
+    text += f"; '{terms['term'].iloc[main]}' changes by {with_unit(f'{changes[main]:+.3g}', unit)}"
     for row, what in ((FORM, "what no term explains"), (HIDDEN, "less overlap" if difference > 0 else "more overlap")):
-        beside = np.flatnonzero((terms["term"] == row).to_numpy() & (same_way > same_way[main]))
-        text += "".join(f", and {what} {with_unit(f'{changes[i]:+.3g}', target.unit)}" for i in beside)
+        is_large = same_way > same_way[main]
+        is_large |= (row == FORM) & (np.abs(changes) > MOST_UNEXPLAINED * abs(difference))
+        beside = np.flatnonzero((terms["term"] == row).to_numpy() & is_large)
+        text += "".join(f", and {what} {with_unit(f'{changes[i]:+.3g}', unit)}" for i in beside)
     return text
 
 

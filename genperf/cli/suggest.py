@@ -85,7 +85,10 @@ def suggest(
         printed, same = for_people(candidates, settings, suggestion.target)
         of_what = "a new run" if about["band"] == "prediction" else "the mean"
         cost = about["cost"]
-        usual = f"{'worker' if worker is None else singular(worker.name)}-seconds of {with_article(fitted.panel.timed)}"
+        name = "worker" if worker is None else singular(worker.name)
+        steps = fitted.schema.of_steps
+        timed = with_article(fitted.panel.timed if steps else singular(quantity.samples)) + " on each" * (not steps)
+        usual = f"{name}-seconds of {timed}"
         price = usual if cost == "workers" else cost if "time" in cost else f"time × {cost}"
         title = f"what one more measurement would do to the interval of {of_what}"
         title += f", the best for its cost ({price}) first{f'; each at {same}' if same else ''}"

@@ -206,7 +206,7 @@ class Suggestions(PrintedAnswer, frozen=True, eq=False):
     quantity: Target
     #: What to measure next, as numbers.
     next_run: NextRun
-    #: The throughput there, where it was measured or the work of a step was given, and its unit.
+    #: The throughput there, where the work of a step is known, and its unit.
     throughput: Interval | None = None
     rate_unit: str = ""
 
@@ -302,7 +302,9 @@ def suggest(
         query, interval_now, blind = prediction
         expected = interval_now
     quantity, step = result.schema.target, result.panel.work_of_step(work)
-    rated_step = step if work is not None or step.known == "measured" else None
+    is_known = step.total is not None and step.known not in ("shared", "elapsed", "assumed")
+    # Whoever knows the prediction reports its throughput.
+    rated_step = step if quantity.is_time and prediction is None and (work is not None or is_known) else None
     values = {name: cells[0] for name, cells in query.columns.items()}
     counted = result.panel.counted
     # A target without a count is that of a measured run.
@@ -329,6 +331,8 @@ def suggest(
     # What is narrow enough is the interval that a run narrows; else it is shown as every answer shows it.
     target_interval = interval_now if is_met else expected
     following_run = NextRun(named_values, places, target_interval, width, after, within, is_met, beyond)
+    # Called by its count, as in every answer.
+    following_run = following_run if counted is None else following_run.differing(values, counted.name)
     samples = None if rated_step is None else rated_step.at(query.columns)
     rate = None if samples is None else target_interval.dividing(float(samples[0]))
     return Suggestions(

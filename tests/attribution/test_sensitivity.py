@@ -148,7 +148,11 @@ def test_two_models() -> None:
     )
     # −2 − (0.5 or 1.5) + (2 or 6): from −1.5 to 3.5.
     assert (found.lower, found.upper) == pytest.approx((-1.5, 3.5), abs=0.01)
-    assert found.sentence.startswith("second takes 1 s longer than first")
+    told = "second takes 1 s longer than first (90 %: -1.5 to 3.5 s); which is faster is not determined"
+    assert found.sentence == told
+    # Shares of a difference that may be none would mislead.
+    (_, table), *_ = found.content
+    assert [*table] == ["term", "first", "second", "change (s)", "lower", "upper"]
 
 
 # --- a model of memory: its name and unit everywhere, and no word of times -------------------------------------------

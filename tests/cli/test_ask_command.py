@@ -661,13 +661,15 @@ def test_what_another_command_answers_is_told(shell: Shell, words: str, hint: st
 
 
 def test_the_next_run_is_told_in_words_and_a_column_of_runs_is_not_compared(shell: Shell) -> None:
-    rows = ((n, k, f"{0.2 + 0.01 * n**0.5 + 0.001 * k:.4f}") for n in (8, 16, 32) for k in (0, 1))
-    Path("runs.csv").write_text(csv_of("gpus,run,step_s", rows))
+    rows = ((n, 32, k, f"{0.2 + 0.01 * n**0.5 + 0.001 * k:.4f}") for n in (8, 16, 32) for k in (0, 1))
+    Path("runs.csv").write_text(csv_of("gpus,batch_per_gpu,run,step_s", rows))
     told = done(shell, "ask", "runs.csv", "--full")
     for words in ("which run should I do next", "what should i run next", "what to measure next?"):
         proposed = done(shell, "ask", "runs.csv", words)
         assert proposed.startswith("Measure gpus=64.")
         assert proposed in told
+    # `suggest` says it of the same throughput.
+    assert proposed in done(shell, "suggest", "runs.csv", "--at", "gpus=64")
 
 
 def test_each_series_of_a_plan_says_whether_it_is_kept(shell: Shell) -> None:
