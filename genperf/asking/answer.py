@@ -313,11 +313,7 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
 
 
 def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str, Interval | None]:
-    """Return the name, the unit and the value of what is wanted and follows from facts; None where none follows.
-
-    In this order: a quantity by its name or its label, the cost, the throughput, the time of a step or of what a rate
-    counts, the speed-up and the efficiency.
-    """
+    """Return the name, the unit and the value of what is wanted and follows from facts; None where none follows."""
     growth, expected, plain = facts.growth, facts.expected, plain_name(want)
     wanted, measured, efficiency = header_of(want), header_of(likeliest.quantity), growth.target.efficiency
     for key, quantity in QUANTITIES.items():
@@ -456,12 +452,7 @@ def rows_of(answer: Answer) -> list[Row]:
 
 
 def _known_rows(answer: Answer) -> Iterator[Row]:
-    """Yield a row of each quantity that is known, in this order.
-
-    What follows by arithmetic alone; the column that was measured by its own name, where it is no rate or time of a
-    step; the throughput; the time of a step; the efficiency; what follows from these; the other columns, but for one
-    that measures again what a row before it shows.
-    """
+    """Yield a row of each quantity that is known, in this order."""
     facts, (likeliest, *others) = answer.facts, answer.answers
     if facts is None or likeliest.facts is None:
         yield from map(_value_row, answer.answers)

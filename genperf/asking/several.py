@@ -9,12 +9,12 @@ from rich.text import Text
 
 from genperf.asking.answer import MEASURED, Answer, Row, cost_of, footer_of, in_a_line, rows_of
 from genperf.errors import listed
-from genperf.facts import Facts, Interval, Planned
+from genperf.facts import Facts, Interval
 from genperf.panel.legend import SCALE
 from genperf.table.clean import is_number
 from genperf.vocabulary.names import LEVELS, column_named, meant_by
 from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
-from genperf.words.growth import NONE_ENOUGH, limits_text, plan_line
+from genperf.words.growth import limits_kept_text
 from genperf.words.numbers import count_text, join_values
 from genperf.words.verdict import BLIND, fits_text
 
@@ -59,7 +59,7 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
         yield Text.assemble(mark, " ", name.ljust(first_width - 2), (values, "bold"))
         yield Text(" " * first_width + ends)
     for answer, name in zip(answers, names, strict=True):
-        if answer.facts is not None and (plan := answer.facts.plan) and (kept := _limits_kept_text(plan)):
+        if answer.facts is not None and (plan := answer.facts.plan) and (kept := limits_kept_text(plan)):
             is_kept = not plan.breaks and (plan.best is not None or plan.named is not None)
             sign, style = (MEASURED, "") if is_kept else (MARKS[BLIND], f"bold {COLORS[BLIND]}")
             yield Text(f"{sign} {name}: {kept}", style=style)
@@ -78,17 +78,6 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     for step in [*dict.fromkeys(filter(None, steps))][-1:]:
         yield Text.assemble(("→ next", "bold"), "  ", step)
     yield from footer_of(answers[0])
-
-
-def _limits_kept_text(planned: Planned) -> str:
-    """Return in words whether a configuration keeps the limits of a plan, surely or as expected; "" without limits."""
-    if not planned.breaks:
-        return NONE_ENOUGH if planned.best is None and planned.named is None else plan_line(planned)
-    plan, chosen = planned.plan, planned.chosen
-    is_late = plan.deadline is not None and chosen.total.value > plan.deadline
-    too_dear = plan.budget is not None and chosen.cost.value > plan.budget
-    surely = "" if is_late or too_dear else "surely "
-    return f"not {surely}done {' and '.join(limits_text(plan))}"
 
 
 def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str]) -> str:

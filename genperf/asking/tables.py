@@ -332,11 +332,7 @@ def _in_unit_of_column(
     header: Header | None = None,
     unit: str | None = None,
 ) -> tuple[Value, float]:
-    """Return a prediction as a value of the measured column, in its unit, and the factor between both columns.
-
-    The fitted column is made of it by a factor c: as c·value, or of seconds from a rate as c/value. `column` is its
-    name and the formula of the fitted column over it: `("images_per_s", 32/images_per_s)`.
-    """
+    """Return a prediction as a value of the measured column, in its unit, and the factor between both columns."""
     (name, formula), target, factor = column, schema.target, 1.0
     header, seconds = header or header_of(name), dict(schema.reading).get("unit", SECONDS)
     rated = bool(target.throughput)
@@ -546,11 +542,7 @@ class _Series(Struct, frozen=True, eq=False):
 
 
 def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
-    """Return the series that a question means: of several that with runs of its settings, or where these varied.
-
-    Then that of most counts, of the largest, and by name.
-    With columns `framework` and `gpus` each framework is a series, its key ("jax",) the levels of its group columns.
-    """
+    """Return the series that a question means: of several that with runs of its settings, or where these varied."""
     names = reading.roles.group
     texts = [reading.columns[name].texts.astype(str).tolist() for name in names]
     count = len(next(iter(reading.columns.values())).texts)
@@ -667,10 +659,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _in_another_series(
         self, name: str, at: dict[str, str], place: dict[str, Any], levels: dict[str, str]
     ) -> tuple[float, str] | None:
-        """Return a line for another series that may be meant, at the same configuration; None without a model.
-
-        Of a plan each series has a count of its own; lines are sorted by what is least of it, before them.
-        """
+        """Return a line for another series that may be meant, at the same configuration; None without a model."""
         another = replace(self, series=_series(self.reading, {**at, **levels}))
         with suppress(GenperfError):
             model, _ = another.fitted(name)
@@ -701,11 +690,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         return None
 
     def _wanted_by_arithmetic(self, name: str, at: dict[str, str]) -> Answer | None:
-        """Return the answer of a wanted column that follows from another one, as `images_per_s` from `step_s`.
-
-        The other one, its base, is answered, and the wanted value is computed from that. The base is the likeliest time
-        or rate, else the only measured column that the wanted one is made of; None where the column has no base.
-        """
+        """Return the answer of a wanted column that follows from another one, as `images_per_s` from `step_s`."""
         # The table as it is read when no quantity is wanted; below it is read again with the base as the wanted one.
         usual = replace(self.opened, want=None, tokens=False).reading
         if usual.columns[name].kind and (self.question.plan is not None or self.question.training.tokens is not None):
@@ -912,10 +897,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         return _value_of_column(value, {**configuration, **levels}, factor)
 
     def _column_of_no_step(self, name: str, model: FitResult) -> tuple[str, str, float] | None:
-        """Return a column of another quantity than the time of a step, with its unit and a second in it; else None.
-
-        That is a latency of users, a time by a size, or whatever was measured along a column with a unit.
-        """
+        """Return a column of another quantity than the time of a step, with its unit and a second in it; else None."""
         columns, target, scale = self.reading.columns, model.schema.target, self.reading.scale or ""
         work_known = self.question.work or model.schema.scaling or target.throughput
         of_devices = counts_devices(scale) or canonical_of(scale) == "data_parallel"

@@ -173,10 +173,7 @@ def doublings_by_level(
 def _effects(
     result: FitResult, columns: Mapping[str, AnyArray], moved: Mapping[str, Array], levels: tuple[float, float]
 ) -> list[Array]:
-    """Return ln of the value after over before a change of factors, and the ends of its interval.
-
-    Where a throughput R = W/T was measured it is that of R: ln R'/R = ln W'/W − ln T'/T, whose ends change places.
-    """
+    """Return ln of the value after over before a change of factors, and the ends of its interval."""
     log_ratios, work = _log_ratios(result, columns, moved, levels), result.panel.measured_work
     if work is None:
         return log_ratios
@@ -268,10 +265,7 @@ def _crossed_points(count: int, samples: int, seed: int) -> Array:
 
 
 def _indices(values: Array) -> Array:
-    """Return the first-order and the total indices, (2, curves, factors), of T at `_crossed_points`.
-
-    The values have the shape (2 + factors, curves, samples).
-    """
+    """Return the first-order and the total indices, (2, curves, factors), of T at `_crossed_points`."""
     (at_a, at_b), at_crossed = values[:2], values[2:]
     middle = values[:2].mean(axis=(0, 2))[:, None]
     first_order, total = (at_b - middle) * (at_crossed - at_a), 0.5 * (at_a - at_crossed) ** 2

@@ -328,10 +328,7 @@ def _escaped(text: str) -> str:
 
 
 def _unnormalised(result: FitResult) -> dict[str, float]:
-    """Return each coefficient of a generic expression as it is where factors are not normalised.
-
-    The product of a term's factors is written with its unit, (1/mean)^p of each, which multiplies the coefficient.
-    """
+    """Return each coefficient of a generic expression as it is where factors are not normalised."""
     expression = result.best.expression
     if expression.family != "generic":
         return {}

@@ -237,10 +237,7 @@ class _Side(Struct, frozen=True, eq=False):
 
 
 def _under_one(model: FitResult, queries: Sequence[Query]) -> tuple[list[_Side], Array, Array | None]:
-    """Return two configurations of one model, the shares of the draws, and the change of all that a draw predicts.
-
-    The change holds what no term has: the form's error, and the distance from the data; None where a term has it.
-    """
+    """Return two configurations of one model, the shares of the draws, and the change of all that a draw predicts."""
     columns = {name: np.concatenate([query.columns[name] for query in queries]) for name in queries[0].columns}
     split = term_contributions(model, columns)
     sides = [_Side(model, query, split, row, split.drawn[..., row]) for row, query in enumerate(queries)]

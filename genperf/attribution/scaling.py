@@ -183,10 +183,7 @@ def _count_interval(counts: Array, weights: Array, levels: tuple[float, float]) 
 
 
 def _efficiencies(steps: Ladder, values: Array, ratios: Array) -> dict[str, Array]:
-    """Return the speed-up and the efficiency W·T₀/T of values T, with its interval by the ends of the ratios T/T₀.
-
-    T₀ is measured at the first count, else predicted, as that of the ratios always is; W is the work relative to it.
-    """
+    """Return the speed-up and the efficiency W·T₀/T of values T, with its interval by the ends of the ratios T/T₀."""
     places, logarithms = steps.measured
     T0 = float(np.exp(logarithms[0])) if len(places) and places[0] == 0 else values[0]
     assert steps.work is not None

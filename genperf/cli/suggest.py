@@ -86,9 +86,8 @@ def suggest(
         of_what = "a new run" if about["band"] == "prediction" else "the mean"
         cost = about["cost"]
         name = "worker" if worker is None else singular(worker.name)
-        steps = fitted.schema.of_steps
-        timed = with_article(fitted.panel.timed if steps else singular(quantity.samples)) + " on each" * (not steps)
-        usual = f"{name}-seconds of {timed}"
+        timed = fitted.panel.timed if fitted.schema.of_steps else f"{singular(quantity.samples)} on each"
+        usual = f"{name}-seconds of {with_article(timed)}"
         price = usual if cost == "workers" else cost if "time" in cost else f"time × {cost}"
         title = f"what one more measurement would do to the interval of {of_what}"
         title += f", the best for its cost ({price}) first{f'; each at {same}' if same else ''}"

@@ -74,11 +74,7 @@ def forecast_at(panel: Panel, at: Mapping[str, Any], along: str | None = None) -
 
 
 def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
-    """Return levels of the categorical factors, the given ones among them, that were measured together.
-
-    Of several they are those with the most values of the given numbers, then the farthest, then of the most runs. A
-    given size that was measured, such as that of a network, counts as a level.
-    """
+    """Return levels of the categorical factors, the given ones among them, that were measured together."""
     factors = [f for f in panel.factors if not f.numeric]
     fixed = {f.name: str(given[f.name]) for f in factors if f.name in given}
     sizes = {f.name: float(given[f.name]) for f in panel.factors if f.role == "intrinsic" and f.name in given}
@@ -279,10 +275,7 @@ def kept_beside(
 def _runs_of(
     panel: Panel, columns: Columns, given: Mapping[str, Array], rows: int
 ) -> tuple[dict[str, AnyArray], Array | None]:
-    """Return for each configuration the measured run that shows what is open, and the devices of a full node.
-
-    Configurations that differ only in their place and their batch share one run: that of the largest of them.
-    """
+    """Return for each configuration the measured run that shows what is open, and the devices of a full node."""
     machine, columns_of_runs = panel.machine, dict[str, AnyArray]()
     placed = {f.name for meaning, f in machine.columns.items() if meaning not in SPLITS}
     names = [f.name for f in panel.factors if f.name in columns and f.name not in placed]

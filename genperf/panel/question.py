@@ -184,10 +184,7 @@ def notes_of_absent(absent: Collection[str]) -> tuple[str, ...]:
 
 
 def _count_of_grid(legend: Legend, column: str, text: str) -> tuple[str, str]:
-    """Return the column of the devices and their number for a grid, `4x8x8`, where the runs have such grids.
-
-    Another column and its text stay.
-    """
+    """Return the column of the devices and their number for a grid, `4x8x8`, where the runs have such grids."""
     count, levels = column_of("workers", legend.columns) or "", legend.columns.get(column, NamedColumn()).levels
     if not (count and levels and all(map(_SIDES.fullmatch, levels))):
         return column, text
@@ -197,11 +194,7 @@ def _count_of_grid(legend: Legend, column: str, text: str) -> tuple[str, str]:
 
 
 def _ask_batch_of_device(legend: Legend, settings: _Cells, global_batch: str) -> None:
-    """Replace the global batch of a question by that of one device, where the runs had such a batch.
-
-    The batch of a device may name a series, and the name in the question may mean either. Where passes are counted,
-    the samples of a device do not show its batch.
-    """
+    """Replace the global batch of a question by that of one device, where the runs had such a batch."""
     batch, count = column_of("batch", legend.columns), column_of("workers", settings.at)
     passes = column_of("micro_batches", legend.columns)
     if batch is None or (batch in settings.at and batch != global_batch) or count is None or passes is not None:
@@ -218,11 +211,7 @@ def _ask_batch_of_device(legend: Legend, settings: _Cells, global_batch: str) ->
 
 
 def _split_machines(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:
-    """Return a question with its machines apart, and the devices that no run has.
-
-    `gpus=2x8xh100` becomes nodes=2, gpus=16 and the cell of the device; `gpus=2x8` nodes=2 and gpus=16. What is a cell
-    of the table stays.
-    """
+    """Return a question with its machines apart, and the devices that no run has."""
     settings, absent = dict(at), list[str]()
     # Where no count of all devices varied, what did, such as the nodes, is none either.
     devices = legend.columns.get(column_of("workers", legend.columns) or "", NamedColumn())
@@ -254,11 +243,7 @@ def _split_machines(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
 
 
 def _cell_of_device(legend: Legend, device: str) -> dict[str, str] | None:
-    """Return {column: cell} of a device; None where no column names devices.
-
-    It is {} where names such as `8x V100`, of which other columns hold the numbers, are all of that device. One that no
-    run has becomes a cell beside the others, and is refused as `gpu=b200` is.
-    """
+    """Return {column: cell} of a device; None where no column names devices."""
     column, cell = cell_with(legend, device)
     if column:
         return {column: cell}
@@ -321,11 +306,7 @@ def _measured_column_named(legend: Legend, text: str) -> str:
 
 
 def _cells_in_name(legend: Legend, column: str, text: str, at: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the columns with their cells that a name holds, of a column whose names were taken apart.
-
-    A number is one of the only count in the names, or of the count that the column's own name means: the devices
-    of `gpu=n2g8`. A word is a cell of the names without their numbers.
-    """
+    """Yield the columns with their cells that a name holds, of a column whose names were taken apart."""
     columns_of_words, entry = legend.names[column], legend.columns[column]
     # A name that was measured is a kind of runs, but for one that counts devices, or is nothing else than its numbers:
     # these are sizes where they have a name of the field, or no other column counts what the runs are scaled by.

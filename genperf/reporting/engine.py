@@ -169,10 +169,7 @@ def _member(member: Member, model: PageModel, discrepancies: Sequence[Discrepanc
 
 
 def _discrepancy(discrepancy: Discrepancy, model: PageModel) -> dict[str, Any]:
-    """Return a discrepancy as data, with the whitened directions of its anchors, which the page need not compute.
-
-    Arrays with a number a draw are encoded; those with one or more an anchor, which are few, stay as they are.
-    """
+    """Return a discrepancy as data, with the whitened directions of its anchors, which the page need not compute."""
     walk, extrapolation = discrepancy.kernel, discrepancy.extrapolation
     # The directions, the variance along each and a level of one along each: see `Discrepancy.geometry`.
     whiten, whitened_variances, whitened_ones = discrepancy.geometry

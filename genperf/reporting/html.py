@@ -493,11 +493,7 @@ def _basis_text(what: FitResult | GroupedResult) -> str:
 def _groups(
     fitted: FitResult | GroupedResult, view: View, workers: int, first: tuple[str, ...] | None
 ) -> list[dict[str, Any]]:
-    """Return the groups, one that is asked about first, then the least efficient, and those without a page last.
-
-    Draws make a page large. Where all take more than `MAX_DRAW_BYTES`, a first pass answers for all without draws, and
-    a second one with them for as many of the first groups as there is room.
-    """
+    """Return the groups, one that is asked about first, then the least efficient, and those without a page last."""
     alone = len(fitted.results) == 1
 
     def contents_of(results: Mapping[tuple[str, ...], FitResult], whole: bool) -> dict[tuple[str, ...], dict[str, Any]]:

@@ -302,11 +302,7 @@ class _Outcome(Struct, frozen=True, eq=False):
 
 
 def _joint_table(outcomes: Sequence[_Outcome], question: _Question) -> tuple[pd.DataFrame, Array]:
-    """Return the alternatives of all models, and in joint draws ln of what is least for the best, (draws, rows).
-
-    That is the value, over the work of a step where steps differ in it or a throughput was measured: then the table has
-    the throughputs.
-    """
+    """Return the alternatives of all models, and in joint draws ln of what is least for the best, (draws, rows)."""
     quantity, ln_values = outcomes[0].result.schema.target, np.hstack([outcome.drawn for outcome in outcomes])
     table = pd.concat([outcome.table for outcome in outcomes], ignore_index=True)
     # What most likely fails is neither the best nor the cheapest.
@@ -367,11 +363,7 @@ def _models_of_changes(
     models: Sequence[tuple[dict[str, str], FitResult]],
     changes: Sequence[Mapping[str, Any]],
 ) -> list[tuple[dict[str, str], FitResult, dict[str, Mapping[str, Any]]]]:
-    """Return the groups that answer, each with its model and its changes by name.
-
-    A change of the group itself, `framework=jax`, is answered by that group's own model. Without changes all models
-    answer, each with none.
-    """
+    """Return the groups that answer, each with its model and its changes by name."""
     by_name = {NOTHING: {}, **{join_values(change): change for change in changes}} if changes else {}
     into_groups = {name: change for name, change in by_name.items() if not change.keys().isdisjoint(fitted.group)}
     within_group = {name: change for name, change in by_name.items() if name not in into_groups}
@@ -557,10 +549,7 @@ BETWEEN = frozenset(o.name for family in MODELS.values() for o in family.overhea
 def _shared_setting(
     models: Sequence[tuple[dict[str, str], FitResult]], at: Mapping[str, Any], columns: Sequence[str]
 ) -> dict[str, Any]:
-    """Return values of what a question leaves open: those in the runs of the most alternatives, groups or levels.
-
-    Of equally shared ones they are those of the run that the first model refers to, else the most measured.
-    """
+    """Return values of what a question leaves open: those in the runs of the most alternatives, groups or levels."""
     first_model = models[0][1]
     query, complete = _completed(first_model, at, bandwidth_of_runs(first_model, at))
     names = {*query, *({*columns} & {*complete})}

@@ -380,10 +380,7 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
 def _wins_and_regret(
     solved: Sequence[_Solved], models: Index, rows: Index, interval: float
 ) -> tuple[Array, float | None]:
-    """Return the share of draws in which each answer is the best, and the regret of the first: of one group alone.
-
-    Of each answer `models` is the place of its model, and `rows` its row among that model's answers.
-    """
+    """Return the share of draws in which each answer is the best, and the regret of the first: of one group alone."""
     models_used = list(dict.fromkeys(models.tolist()))
     if len(models_used) == 1:
         only = solved[models_used[0]]
@@ -430,11 +427,7 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
 
 
 def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
-    """Return the search of one model.
-
-    The aim is the most throughput where nothing else is asked and steps may differ in their work: the shortest step is
-    not the best one then.
-    """
+    """Return the search of one model."""
     columns = model_names(task.over, result.schema)
     axes = read_grid({columns[name]: values for name, values in task.over.items()})
     result = answering(result, axes)
@@ -542,10 +535,7 @@ def _check_limits(target: Target, goal: Goal, job: Job) -> None:
 
 
 def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.DataFrame, str]:
-    """Return the positions of the best configurations and their table, with a note where not all were looked at.
-
-    Where intervals or verdicts decide on limits, the best are looked at in blocks until so many keep all limits.
-    """
+    """Return the positions of the best configurations and their table, with a note where not all were looked at."""
     order = evaluation.positions[best_first(evaluation.objective, evaluation.cost)]
     if not search.goal.searched:
         return order[:top], search.answers(order[:top]), ""
@@ -603,10 +593,7 @@ _MEASURE = "or measure more: genperf suggest"
 
 
 def _no_answer(search: Search, evaluation: Evaluation, looked: int, keep_alone: Mapping[str, int]) -> GenperfError:
-    """Return why there is no answer: a constraint, or a limit that intervals and verdicts decide, and how far it is.
-
-    Of the best that were looked at, `keep_alone` is how many keep each such limit, whatever the others say.
-    """
+    """Return why there is no answer: a constraint, or a limit that intervals and verdicts decide, and how far it is."""
     goal, size, remaining = search.goal, search.space.size, evaluation.positions.size
     none_looked = "no configuration" if looked == 1 else f"none of the {looked:,} best configurations"
     broken = next((name for name, count in keep_alone.items() if not count), None)

@@ -427,10 +427,7 @@ class Search(Struct, frozen=True, eq=False):
         return evaluation
 
     def _answers(self, positions: Index, evaluation: Evaluation) -> tuple[Index, Array, Array]:
-        """Return the configurations of a block that may be answers, with their objective and their cost.
-
-        The evaluation counts what is left out, and takes up the block's points of the Pareto front.
-        """
+        """Return the configurations of a block that may be answers, with their objective and their cost."""
         problem, shape = self.problem, positions.shape
         predicted = self.predicted(self.space.take(positions))
         satisfies = evaluation.count(np.s_[len(problem.simple) :], _fails(problem.further, predicted, shape))

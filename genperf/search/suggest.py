@@ -458,11 +458,7 @@ def places_of(target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.Da
 
 
 def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.DataFrame | None) -> Query:
-    """Return the configurations that could be measured, as given, or doublings of the workers below the target.
-
-    The doublings begin at the smallest measured count and come in whole nodes, all else as at the target; without any,
-    the target itself. Left out are those that were measured, are known to fail, or that a split does not divide.
-    """
+    """Return the configurations that could be measured, as given, or doublings of the workers below the target."""
     if candidates is not None:
         return read_query(candidates, result.schema)
     if result.panel.axis.factor is None:

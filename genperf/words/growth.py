@@ -385,6 +385,13 @@ def plan_line(planned: Planned) -> str:
     return f"done {limits}" + ("" if sought.count == planned.named.count else elsewhere)
 
 
+def limits_kept_text(planned: Planned) -> str:
+    """Return whether a machine, or any, keeps the limits of a plan, or how it breaks them; empty without limits."""
+    if planned.breaks:
+        return " and ".join(_breaks_text(planned, limit) for limit in planned.breaks)
+    return NONE_ENOUGH if planned.best is None and planned.named is None else plan_line(planned)
+
+
 def _breaks_text(planned: Planned, limit: str) -> str:
     """Return that the named machine breaks a limit, surely where even the lower end of the interval does."""
     if limit not in BREAKS or planned.named is None:
@@ -413,7 +420,7 @@ def _named_text(planned: Planned, choice: Choice, work_text: str) -> str:
     return prose(
         f"{work_text} {takes} {_choice_text(planned, choice, notes=True)} at {join_values(dict(planned.named_at))}",
         *_blind_text(choice),
-        " and ".join(_breaks_text(planned, limit) for limit in planned.breaks) or keeps,
+        limits_kept_text(planned) if planned.breaks else keeps,
     )
 
 

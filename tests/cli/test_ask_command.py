@@ -563,7 +563,7 @@ def test_several_configurations_are_answered_as_each_of_them(
     assert full.count("Expect") == len(places)
     # Of these counts some are late.
     planned = done(shell, "ask", "runs.csv", "--at", "nodes=4,64", "--samples", "10M", "--deadline", "5min")
-    assert re.findall(r"(\d+) gpus: ((?:not )?done)", planned) == [("32", "not done"), ("512", "done")]
+    assert re.findall(r"(\d+) gpus: (done|it takes longer)", planned) == [("32", "it takes longer"), ("512", "done")]
 
 
 @pytest.mark.parametrize(
