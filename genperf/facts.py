@@ -75,6 +75,11 @@ class Expectation(Struct, frozen=True):
     held_out: float | None = None
     held_out_of: str = ""
 
+    @property
+    def fails(self) -> bool:
+        """Whether such a run most likely fails."""
+        return self.fits < 0.5
+
 
 class Stage(Struct, frozen=True):
     """A count of workers on the way to a configuration, and what is predicted there."""

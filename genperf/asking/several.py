@@ -54,7 +54,8 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
         yield Text(f"of {join_values(taken)}", style="dim")
     yield Text(" " * first_width + heads, style="dim")
     for answer, name, values, ends in zip(answers, names, values_and_ends[::2], values_and_ends[1::2], strict=True):
-        verdict = answer.answers[0].verdict
+        is_failing = answer.facts is not None and answer.facts.expected.fails
+        verdict = BLIND if is_failing else answer.answers[0].verdict
         mark = (MARKS[verdict], f"bold {COLORS[verdict]}")
         yield Text.assemble(mark, " ", name.ljust(first_width - 2), (values, "bold"))
         yield Text(" " * first_width + ends)

@@ -367,10 +367,7 @@ class Machine(Struct, frozen=True, dict=True):
         self._split(parts, devices, given)
 
     def _split(self, parts: dict[str, Array], devices: Array, given: Parts) -> None:
-        """Set the ways of the devices that are not given: 16 devices in 4 stages are 4 data-parallel ways.
-
-        Devices that the given ways do not use are ways of the first split that varied and is open.
-        """
+        """Set the ways of the devices that are not given: 16 devices in 4 stages are 4 data-parallel ways."""
         open_ways = [name for name in self.splits if name not in given and self.columns[name].distinct > 1]
         if not self.has_data_ways and "workers" in given and open_ways:
             first_way = open_ways[0]

@@ -256,11 +256,7 @@ def _cell_of_device(legend: Legend, device: str) -> dict[str, str] | None:
 
 
 def _column_of_setting(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
-    """Return the column that a setting of a question means, its value, and the measured column that the value names.
-
-    That is the column of the name; of a word, as in `gpu=h100`, the one that holds it; of a count the scale, where its
-    header says nothing; of a part of the machine without a column its name. None where the table has none of these.
-    """
+    """Return the column that a setting of a question means, its value, and the measured column that the value names."""
     entry, measured = legend.columns.get(name, NamedColumn()), ""
     column = name if entry.numeric and entry.distinct > 1 else column_of_setting(legend, name, text)
     # A number without a name may be a cell all the same: `80GB` of `A100 80GB`.

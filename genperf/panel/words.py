@@ -222,10 +222,7 @@ def _machine_of(text: str) -> tuple[dict[str, Any], str]:
 
 
 def _machine_behind_words(text: str) -> tuple[dict[str, Any], str]:
-    """Return the machine of a known device that follows other words, or has no count, and the rest; {} for none.
-
-    A word alone may be a file that is not there, and so may what stands before a machine.
-    """
+    """Return the machine of a known device that follows other words, or has no count, and the rest; {} for none."""
     starts = [0, *(blank.end() for blank in re.finditer(r"\s\(?", text))]
     for count, start in product(("", "1x"), starts):
         row, rest = machine_in(count + text[start:])

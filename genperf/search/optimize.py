@@ -501,7 +501,7 @@ def _notes_of(search: Search, evaluation: Evaluation) -> list[tuple[str, str]]:
     if space.taken:
         notes.append(("taken", f"not given, and taken at: {join_values(space.taken)}; --over varies them"))
     if search.by_default and not target.throughput:
-        text = "the aim is the most throughput, as steps differ in their work; --minimize time is for the shortest step"
+        text = "the aim is the most throughput, as steps may differ in work; --minimize time is for the shortest step"
         notes.append(("most_throughput", text))
     if step.assumption and by_work:
         notes.append(("work_assumed", f"{step.assumption}; {search.result.panel.work_option} says otherwise"))

@@ -71,7 +71,7 @@ def sentences_of(facts: Facts) -> dict[str, str]:
         "training": training_sentence(facts.training, facts.quantities, facts.plan),
         "sure": sure_sentence(facts.expected, growth, "" if unjudged else worth_text(facts.record)),
         "layout": "" if facts.split is None else split_line(facts.split),
-        "pays": pays_sentence(growth, facts.expected),
+        "pays": "" if facts.expected.fails else pays_sentence(growth, facts.expected),
         "best": turn_sentence(turn) if turn is not None and likely else "",
         "parts": parts_sentence(facts.parts, growth.name) if facts.parts else "",
         "limit": limit_sentence(facts.limit(), places),

@@ -126,12 +126,14 @@ def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") 
     held_out = "nothing could be held out to test it"
     if expected.held_out is not None:
         held_out = f"the held-out error is {error_text(expected.held_out, 1)} ({expected.held_out_of})"
+    at_best = "if it does not, it lies" if expected.fails else "a new run lies"
+    # Nobody relies on the time of a run that fails.
+    trusted = [] if expected.fails else [trust_text(expected.verdict, verdict_reason), *reasons]
     return prose(
         fits_text(expected.fits),
-        f"a new run lies between {low} and {with_unit(high, unit)} ({100 * expected.interval:g} % interval)",
+        f"{at_best} between {low} and {with_unit(high, unit)} ({100 * expected.interval:g} % interval)",
         held_out,
-        trust_text(expected.verdict, verdict_reason),
-        *reasons,
+        *trusted,
         worth,
     )
 

@@ -1,6 +1,7 @@
 """Runs that failed, as a user types it."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,12 @@ def test_optimize_leaves_failed_runs_out(shell: Shell, fitted: str) -> None:
 def test_no_answer_keeps_quiet_about_a_run_that_fails(shell: Shell, fitted: str) -> None:
     at = ["--at", "gpus=1", "--at", "micro=64"]
     out = done(shell, "ask", "--full", "runs.csv", *at)
-    assert "Such a run most likely fails (it succeeds with a probability of less than 1 %)" in out
+    assert "Such a run most likely fails (it succeeds with a probability of less than 1 %). If it does not" in out
+    # Nobody relies on its time, or grows to it.
+    assert "relied on" not in out
+    assert "pays" not in out
+    beside = done(shell, "ask", "runs.csv", "--at", "gpus=1", "--at", "micro=1,64")
+    assert re.search("^✗ 1 gpu, micro=64 ", beside, re.MULTILINE)
     assert "fails" not in shell("ask", "--full", "runs.csv", "--at", "gpus=8", "--at", "micro=1")[1]
     lines = [f"{line},{kind}" for line in RUNS.splitlines()[1:] for kind in "ab"]
     Path("kinds.csv").write_text("\n".join(["gpus,micro,seconds,kind", *lines]))
