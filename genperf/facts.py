@@ -244,11 +244,14 @@ class Plan(Struct, frozen=True):
     of_tokens: bool = False
     of_steps: bool = False
     of_job: bool = False
+    #: Whether the fastest count is asked for, and not the cheapest.
+    fastest: bool = False
 
     @property
     def aim(self) -> Literal["total", "cost"]:
-        """What is least at the count that is asked for: the time where a budget alone limits it, else the cost."""
-        return "total" if self.deadline is None and self.budget is not None else "cost"
+        """What is least at the count that is asked for: the time if a budget alone limits it, else the cost."""
+        is_fastest = self.fastest or (self.deadline is None and self.budget is not None)
+        return "total" if is_fastest else "cost"
 
     @property
     def is_speed(self) -> bool:
@@ -627,6 +630,8 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     plan: Planned | None = None
     #: Where the best split of the devices is asked for, how it stands among the others.
     split: BestSplit | None = None
+    #: Where the efficiency falls below the level that is asked about.
+    falls: Turn | None = None
     #: The measured parts of a step.
     parts: tuple[StepPart, ...] = ()
     #: The named levels of the series that is meant, where the table has several.

@@ -36,7 +36,7 @@ from genperf.vocabulary.headers import (
     in_multiples,
     time_called,
 )
-from genperf.vocabulary.names import is_efficiency, is_relative, plain_name
+from genperf.vocabulary.names import counted_by, is_efficiency, is_relative, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, split_line, verdict_line
 from genperf.words.growth import cost_unit, doubted_efficiency, plan_line, plan_sentence
 from genperf.words.numbers import (
@@ -45,6 +45,7 @@ from genperf.words.numbers import (
     join_values,
     prose,
     rate_unit,
+    singular,
     texts_in_unit,
     three_digits,
     with_article,
@@ -293,8 +294,9 @@ def with_memory_limit(answer: Answer, limit: str) -> Answer:
     return replace(answer, answers=(replace(first, texts={**first.texts, "fits": fits}), *answer.answers[1:]))
 
 
-#: What it costs, and how many times as fast it is, among the names that a question may want.
-_COST, _SPEEDUP = "cost", "speed-up"
+#: What it costs, how many times as fast it is, and before a device what that does, among the names that a question
+#: may want.
+_COST, _SPEEDUP, _PER = "cost", "speed-up", "per "
 
 
 def wanted_of(answer: Answer, want: str) -> Value | None:
@@ -322,6 +324,10 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
     if plain == _COST:
         cost, unit = cost_of(growth, expected.value) or (None, "")
         return _COST, unit, cost
+    if wanted.kind == "rate" and wanted.shared and wanted.level == counted_by(growth.name):
+        of_all = growth.throughput(expected.value)
+        of_each = None if of_all is None else Interval(*(end / growth.target.count for end in of_all.ends))
+        return f"{_PER}{singular(growth.name)}", rate_unit(growth.sample), of_each
     if wanted.kind == "rate" and (wanted.counted or plain in words_of("headers.rate")):
         return "throughput", rate_unit(growth.sample), growth.throughput(expected.value)
     # Of a job no time of a step follows, nor the other way round: how many steps it has is not known.
@@ -469,8 +475,9 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         _, _, of_a_second = facts.column
         value_at_start = None if start is None else of_a_second * start.value
         yield _value_row(likeliest, value_at_start if rate is None or start is None else start.rate)
-    if (relative and likeliest.quantity.lower() != "efficiency") or summed or likeliest.quantity == _SPEEDUP:
-        # A speed-up, or a share of the peak.
+    by_itself = summed or likeliest.quantity == _SPEEDUP or likeliest.quantity.startswith(_PER)
+    if (relative and likeliest.quantity.lower() != "efficiency") or by_itself:
+        # A speed-up, a share of the peak, or the throughput of each device.
         yield _value_row(likeliest)
     # Unit → the value in it that a row shows.
     by_unit = dict[str, float]()
@@ -528,7 +535,8 @@ def _following_rows(facts: Facts) -> Iterator[Row]:
     growth, value = facts.growth, facts.expected.value
     # A throughput in tokens, and a plan of tokens, have rows of their own.
     shown_elsewhere = {"tokens_per_s"} if growth.sample == "tokens" else set()
-    shown_elsewhere |= {"days", "training_cost"} if facts.plan is not None and facts.plan.plan.of_tokens else set()
+    in_plan = {"days", "training_hours", "training_cost"}
+    shown_elsewhere |= in_plan if facts.plan is not None and facts.plan.plan.of_tokens else set()
     for name, quantity in QUANTITIES.items():
         if quantity.label and name in facts.quantities and name not in shown_elsewhere:
             ends, unit = Interval.named(facts.quantities, name), quantity.unit
@@ -537,7 +545,9 @@ def _following_rows(facts: Facts) -> Iterator[Row]:
                 ends, unit = Interval(*(DURATIONS[unit] * end for end in ends.ends)), SECONDS
             if quantity.is_share:
                 ends, unit = Interval(*(100.0 * end for end in ends.ends)), "%"
-            yield _interval_row(quantity.label, ends, unit)
+            # The hours of machines are named by what is paid for.
+            is_hours = name == "training_hours"
+            yield _interval_row(quantity.label, ends, f"{singular(growth.paid_name)}-hours" if is_hours else unit)
     if (cost := cost_of(growth, value)) is not None and growth.costs is not None:
         yield _interval_row(_COST, *cost, growth.costs[0] if growth.grows else None)
     if facts.plan is not None and not facts.plan.plan.is_speed:

@@ -75,6 +75,8 @@ from genperf.words.verdict import LIKELY_TO_FIT
 
 #: Relative difference up to which a count is the one that was measured: rounding errors.
 EXACTLY = 1e-9
+#: What a question calls the best count where time is all that matters.
+FASTEST = "fastest"
 #: Behind a number: so many steps of the runs, `--samples "10000 steps"`.
 STEPS = " steps"
 #: Share of a step from which on its measured parts are all of it.
@@ -110,6 +112,8 @@ class Question(Struct, frozen=True):
     topics: tuple[str, ...] = ()
     #: The memory of a device, `80GB`: whether a run stays below it is told.
     memory_limit: str = ""
+    #: The efficiency below which it may fall at some count.
+    level: float | None = None
 
     def about(self, result: FitResult, group: Mapping[str, str]) -> Self:
         """Return the question about the model of a group, whose batch is that of its steps."""
@@ -132,12 +136,15 @@ class Question(Struct, frozen=True):
             raise GenperfError(what, hint="give all of it in words, or none")
         training = replace(self.training, tokens=of_words.training.tokens or self.training.tokens)
         price, plan = self.price or of_words.price, self.plan or of_words.plan
-        topics, limit = (*self.topics, *options), of_words.memory_limit or self.memory_limit
-        return replace(self, price=price, plan=plan, training=training, topics=topics, memory_limit=limit)
+        # The best count of a job is that of its plan.
+        topics = (*self.topics, *(name for name in options if name != "best" or plan is None))
+        limit = of_words.memory_limit or self.memory_limit
+        level = of_words.level or self.level
+        return replace(self, price=price, plan=plan, training=training, topics=topics, memory_limit=limit, level=level)
 
 
 #: The options that may stand among the words of a question.
-OPTIONS_OF_WORDS = ("tokens", "samples", "deadline", "budget", "price", "peak", "memory_limit")
+OPTIONS_OF_WORDS = ("tokens", "samples", "deadline", "budget", "price", "peak", "memory_limit", "efficiency", "best")
 
 
 def question_of(
@@ -155,12 +162,13 @@ def question_of(
         known_name("option among words", f"--{name}", [f"--{option}" for option in OPTIONS_OF_WORDS])
     return Question(
         hints=checked_hints(hints or {}),
-        plan=plan_of(plan.get("samples"), plan.get("deadline"), plan.get("budget"), tokens),
+        plan=plan_of(plan.get("samples"), plan.get("deadline"), plan.get("budget"), tokens, plan.get("best")),
         price=None if price is None else price_of(price, per),
         training=training_of(tokens, peak),
         per=per,
         work=work,
         memory_limit=str(plan.get("memory_limit") or ""),
+        level=float(str(plan["efficiency"]).rstrip("%")) / 100.0 if plan.get("efficiency") else None,
     )
 
 
@@ -278,7 +286,7 @@ def facts_at(result: FitResult, at: Mapping[str, Any], question: Question) -> Fa
             # What the work takes is that of the best split.
             plan = planned(result, result.query({**at, **kept}).single(ONE), question, {**named, **split.ways}, kind)
     query = result.query({**at, **kept})
-    curve = curve_of(result, query.single(ONE), work_of(result, question), question.interval)
+    curve = curve_of(result, query.single(ONE), work_of(result, question), question.interval, question.level)
     return replace(facts_of(result, question, query, curve, at, plan), split=split)
 
 
@@ -378,6 +386,7 @@ def facts_of(
         further={name: further_result.schema.target.unit for name, further_result in result.further.items()},
         measured=None if run is None else (Interval(run.value, run.lowest, run.highest), run.repeats),
         plan=plan,
+        falls=None if question.level is None else curve.turn("efficiency"),
         # A group is known by its values, which are words of the question.
         parts=tuple([p for p in parts if {*p.levels.values()} <= {*question.words}]),
     )
@@ -447,9 +456,12 @@ def _curve_for_picture(
 # --- how many machines a piece of work takes --------------------------------------------------------------------------
 
 
-def plan_of(samples: object, deadline: object, budget: object, tokens: object) -> Plan | None:
-    """Read a plan from numbers as people write them; None without samples, a deadline or a budget."""
-    of_tokens = samples is None and tokens is not None and (deadline is not None or budget is not None)
+def plan_of(samples: object, deadline: object, budget: object, tokens: object, best: object = None) -> Plan | None:
+    """Read a plan from numbers as people write them; None without samples, a deadline or a budget.
+
+    Of tokens whose `best` count is asked for, in a word such as `cheapest`, it needs no limit.
+    """
+    of_tokens = samples is None and tokens is not None and (bool(best) or deadline is not None or budget is not None)
     of_steps = isinstance(samples, str) and samples.endswith(STEPS)
     samples = str(samples).removesuffix(STEPS) if of_steps else samples
     texts = {"samples": tokens if of_tokens else samples, "deadline": deadline, "budget": budget}
@@ -459,7 +471,7 @@ def plan_of(samples: object, deadline: object, budget: object, tokens: object) -
             raise GenperfError(f"--{name} '{texts[name]}' is no number above zero", hint=f"--{name} {example}")
     size = values.pop("samples")
     of_job = size is None and values != {"deadline": None, "budget": None}
-    plan = Plan(size or 1.0, **values, of_tokens=of_tokens, of_steps=of_steps, of_job=of_job)
+    plan = Plan(size or 1.0, **values, of_tokens=of_tokens, of_steps=of_steps, of_job=of_job, fastest=best == FASTEST)
     return plan if size or of_job else None
 
 
@@ -573,7 +585,9 @@ def planned(
     ranked = tried.best_first(plan.aim)
     if not len(ranked):
         may_fail = tried.limits["it may fail"]
-        least = (int(np.argmin(np.where(may_fail, np.inf, tried.amounts[of]))) for of in ("cost", "total"))
+        # The upper ends, which no count keeps below a limit, come nearest to it there.
+        ends = (tried.amounts[of] for of in ("cost_upper", "total_upper"))
+        least = (int(np.argmin(np.where(may_fail, np.inf, upper))) for upper in ends)
         late, dear = (bool(tried.limits[limit][~may_fail].all()) for limit in ("late", "too dear"))
         cheapest, fastest = map(tried.choice, least)
         return planned_with(cheapest=cheapest, fastest=fastest, fails=bool(may_fail.all()), late=late, dear=dear)

@@ -15,7 +15,7 @@ from genperf.table.clean import is_number
 from genperf.vocabulary.names import LEVELS, column_named, meant_by
 from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
 from genperf.words.growth import limits_kept_text
-from genperf.words.numbers import count_text, join_values
+from genperf.words.numbers import count_text, interval_note, join_values, three_digits
 from genperf.words.verdict import BLIND, fits_text
 
 #: Columns of a configuration's name at least, and at most: the values beside it need as many.
@@ -70,6 +70,8 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
             yield Text(f"{MARKS[BLIND]} {name}: {fails}", style=f"bold {COLORS[BLIND]}")
     if best := _best_line([answer.facts for answer in answers], [name.partition(", ")[2] or name for name in names]):
         yield from (Text(line, style="bold") for line in wrap(f"★ {best}", width))
+    if ratio := _ratio_line(answers, whole_names):
+        yield Text(f"{MEASURED} {ratio}")
     # The farthest of a verdict has its reason.
     farthest = {answer.answers[0].verdict: answer for answer in answers}
     for verdict, answer in farthest.items():
@@ -79,6 +81,25 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     for step in [*dict.fromkeys(filter(None, steps))][-1:]:
         yield Text.assemble(("→ next", "bold"), "  ", step)
     yield from footer_of(answers[0])
+
+
+def _ratio_line(answers: Sequence[Answer], names: Sequence[str]) -> str:
+    """Return how many times as fast the larger of two counts is; empty for any other configurations."""
+    known = [(a.facts, name) for a, name in zip(answers, names, strict=True) if a.facts and a.facts.expected.is_time]
+    counts, verdicts = {facts.growth.target.count for facts, _ in known}, {facts.expected.verdict for facts, _ in known}
+    if len(counts) != 2 or len(answers) != 2 or BLIND in verdicts:
+        return ""
+    (smaller, of_smaller), (larger, of_larger) = sorted(known, key=lambda of: of[0].growth.target.count)
+    rates = [facts.growth.throughput(facts.expected.value) for facts in (smaller, larger)]
+    if smaller.growth.whole:
+        rates = [facts.expected.value.dividing(1.0) for facts in (smaller, larger)]
+    if rates[0] is None or rates[1] is None:
+        return ""
+    gain, start = larger.growth.gain, larger.growth.start.count
+    note = ""
+    if gain is not None and start == smaller.growth.target.count:
+        note = interval_note(larger.expected.interval, three_digits(gain.lower), three_digits(gain.upper), "")
+    return f"{of_larger} are {three_digits(rates[1].value / rates[0].value)} x as fast as {of_smaller}{note}"
 
 
 def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str]) -> str:
@@ -145,5 +166,6 @@ def _name_of(answer: Answer, apart: Mapping[str, str]) -> str:
         if c != facts.growth.name and (meant_by(c) not in (*LEVELS, "devices_per_node") or c in kinds)
     }
     # `64 A100` has the count.
-    count = settings.pop(SCALE, count)
+    scale = settings.pop(SCALE, "")
+    count = count if is_number(scale) else scale or count
     return ", ".join(filter(None, [count, join_values(settings)]))

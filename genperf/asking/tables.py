@@ -394,7 +394,7 @@ def ask_recognised(
         reading = reading_of_one_configuration(opened)
     except TableError:
         # No column has that name: it may follow from what was measured.
-        answer = ask_recognised(replace(opened, want=None), at, None, question, seed, fits) if want else None
+        answer = ask_recognised(replace(opened, want=None), at, "", question, seed, fits) if wanted else None
         value = None if answer is None else wanted_of(answer, str(wanted))
         if answer is None or value is None:
             raise
@@ -420,8 +420,10 @@ def ask_recognised(
         notes += [] if price is None else [f"the price is {price.text} by '{column}'; --price sets it"]
     fits = {} if fits is None else fits
     answer = _SeriesAnswers(opened, reading, series, question, seed, fits=fits).answered(resolved)
-    if header_of(wanted or "").kind == "time" and reading.columns[reading.quantities[0]].kind == "rate":
-        # The time of a step is wanted, and a rate was measured.
+    header, measured_header = header_of(wanted or ""), reading.columns[reading.quantities[0]].header
+    is_of_each = header.shared and not measured_header.shared
+    if measured_header.kind == "rate" and (header.kind == "time" or is_of_each):
+        # The time of a step is wanted, or the rate of each device, and a rate of all was measured.
         answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
     answer = with_memory_limit(answer, question.memory_limit) if question.memory_limit else answer
     return replace(answer, notes=(*notes_of_question, *notes, *answer.notes))

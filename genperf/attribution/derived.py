@@ -12,7 +12,7 @@ import numpy as np
 from genperf.arrays import AnyArray, Array, Columns
 from genperf.attribution.answers import Scaling
 from genperf.attribution.ladder import steps_along_workers
-from genperf.attribution.scaling import efficiency_at, scaling_along
+from genperf.attribution.scaling import KNEE_LEVEL, efficiency_at, scaling_along
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.facts import ENDS, Expectation, GrowthCounts, Interval, Paid, Stage, Training, ends_of
 from genperf.formula import Formula, Name, Text, call, evaluate, parse
@@ -166,19 +166,25 @@ def reported_of(
     if not expected.is_time or not (shows or any(row.reported == "beside" for row in QUANTITIES.values())):
         return {}
     quantities = quantities_of(panel, training.given, price)
-    names, value = [*shows, *quantities.reported("beside")], [np.array([end]) for end in expected.value.ends]
+    # Without a price a training costs the hours of its machines.
+    hours = ["training_hours"] if "days" in shows and price is None and quantities.has("machines") else []
+    names, value = [*shows, *hours, *quantities.reported("beside")], [np.array([e]) for e in expected.value.ends]
     return {n: float(values[0]) for n, values in quantities.intervals(names, query.columns, value).items()}
 
 
-def curve_of(result: FitResult, target: Mapping[str, Any], work: StepWork, interval: float) -> Scaling:
+def curve_of(
+    result: FitResult, target: Mapping[str, Any], work: StepWork, interval: float, level: float | None = None
+) -> Scaling:
     """Return the predictions along the count of workers, up to a configuration and to where every verdict is blind.
 
-    Efficiencies have intervals at the counts of growth to the configuration.
+    Efficiencies have intervals at the counts of growth to the configuration. Where they fall below a level is looked
+    for as far as `explain` does.
     """
     factor = result.panel.along()
     count = float(target[factor.name])
-    steps = steps_along_workers(result, target, factor.name, max(count, 2.0**RULES.blind * factor.upper), work=work)
-    return scaling_along(result, steps, interval=interval, places=np.unique(steps.of_growth(count)))
+    doublings = RULES.blind if level is None else 2.0 * RULES.blind
+    steps = steps_along_workers(result, target, factor.name, max(count, 2.0**doublings * factor.upper), work=work)
+    return scaling_along(result, steps, level or KNEE_LEVEL, interval, np.unique(steps.of_growth(count)))
 
 
 def growth_of(

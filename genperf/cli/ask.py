@@ -133,6 +133,8 @@ TOPICS = {
     "why": ("parts", "limit", "causes", "exchange"),
     "normal": ("normal", "exchange"),
     "cost": ("plan", "training", "pays", "best"),
+    "best": ("pays", "best"),
+    "efficiency": ("falls",),
     "next": ("next",),
 }
 

@@ -21,7 +21,17 @@ from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
 from genperf.table.clean import is_number
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import TIME_UNITS, canonical_time, header_of, is_price
-from genperf.vocabulary.names import LEVELS, WAYS, column_of, command_about, level_with, meant_by, plain_name, words_in
+from genperf.vocabulary.names import (
+    LEVELS,
+    WAYS,
+    column_of,
+    command_about,
+    is_relative,
+    level_with,
+    meant_by,
+    plain_name,
+    words_in,
+)
 
 T = TypeVar("T")
 #: Where a phrase ends, its name and its value; `--deadline` is an option, and a name without a value has "".
@@ -44,6 +54,8 @@ _PROSE, _NO_NAME, _COUNTING, _WHICH, _LARGEST, _BETWEEN, _ALTERNATIVE, _OF_A_VAL
 _COMPARISONS = ("compare", "optimize")
 #: A number, an amount, or several.
 _NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*")
+#: A share of one.
+_SHARE = re.compile(r"\d{1,2}(?:\.\d+)?%")
 #: A unit of memory, by its capital letters.
 _MEMORY = re.compile("[KMGT]i?B")
 #: So many times the largest number of the runs, or so many more.
@@ -55,6 +67,8 @@ _SIGNS = frozenset("|=:")
 #: What a question may be about, and which of these is about the ways in which devices are split.
 TOPICS = ("normal", "why", "cost", "next", "layout")
 LAYOUT = "layout"
+#: The options of a job.
+_OF_A_PLAN = frozenset({"--samples", "--tokens", "--deadline", "--budget", "--price"})
 #: What is chosen with a layout.
 _OF_LAYOUT = frozenset({*WAYS, "micro_batch"})
 #: What a job has so many of, by what a question calls it.
@@ -93,7 +107,11 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
             values[earlier].append(value)
     if is_list := any(len(of_name) > 1 for of_name in values.values()):
         values |= {n: [n] for n in nameless if n not in values}
-    if is_list or {"--samples", "--tokens", "--deadline", "--budget", f"--{LAYOUT}"} & values.keys():
+    has_count, has_job = any(meant_by(n) in LEVELS or n == SCALE for n in values), not _OF_A_PLAN.isdisjoint(values)
+    best = [n for n in values if n.lower() in words_of("headers.best")]
+    if best and not (is_list or nameless or has_count or words.compared or {*values} > {*best, *_OF_A_PLAN}):
+        values["--best"] = [best[-1].lower()]
+    if is_list or has_job or has_count or f"--{LAYOUT}" in values or "--best" in values:
         # The rows of a list show which is best, of a plan the cheapest count is answered, and of layouts the best one.
         values = {n: of_name for n, of_name in values.items() if of_name != [n] or command_about(n) not in _COMPARISONS}
     for name in (name for name, of_name in values.items() if len(of_name) > 1):
@@ -221,6 +239,8 @@ class _Words(Struct, dict=True):
     def read_counted(self, place: int) -> Phrase | None:
         """Read a number with what it counts: `64 gpus`, `16 per gpu`, `64 fast gpus`, `10 days`, `1B images`."""
         value, noun = without_thousands(self.words[place]), self.word(place + 1)
+        if _SHARE.fullmatch(value) and not {w.lower() for w in self.words}.isdisjoint(words_of("headers.efficiency")):
+            return place + 1, "--efficiency", value
         if not _NUMBER.fullmatch(value):
             return None
         if _MEMORY.fullmatch(noun) and noun not in self.legend.columns and not self.longest(place, self.cell)[0]:
@@ -313,6 +333,10 @@ class _Words(Struct, dict=True):
 
     def read_named(self, place: int) -> Phrase | None:
         """Read a name with its value behind it: `batch 32`, `batch size of 32`, `strategy FSDP`, `bs = 16`."""
+        rate, noun = header_of(self.word(place - 1)), self.word(place + 1)
+        if self.word(place) == "per" and rate.kind == "rate" and rate.counted and meant_by(f"{noun}s") == "workers":
+            # `tokens per second per gpu`
+            return place + 2, "--want", f"{self.word(place - 1)}/{noun}"
         name, end = self.longest(place, self.name)
         if not name and self.word(place + 1) == "=":
             name, end = self.words[place], place + 1
@@ -361,7 +385,8 @@ class _Words(Struct, dict=True):
         if self.longest(place, self.cell)[1] >= end:
             return None
         # `how many gpus`, and `cost on 64 gpus` of what may be measured.
-        is_counted = place > 0 and _COUNTING.fullmatch(self.words[place - 1]) is not None
+        is_counted = place > 0 and _COUNTING.fullmatch(before or self.word(place - 1)) is not None
+        is_counted |= meant_by(name) in LEVELS and _LARGEST.fullmatch(before) is not None
         may_be_wanted = column and self.legend.columns[column].numeric and not meant_by(name)
         phrase = " ".join(self.words[place:end])
         return (end, phrase, phrase) if may_be_wanted else (end, "" if is_counted else name, "")
@@ -385,6 +410,11 @@ class _Words(Struct, dict=True):
                 # `is fsdp worth it` compares it with the others.
                 self.compared = self.phrases.pop()[0]
                 return place + 1, "", ""
+            if word in words_of("headers.knee"):
+                return place + 1, "--efficiency", "50%"
+            rate = header_of(word)
+            if (is_relative(word) and "speed" in word) or (rate.shared and rate.kind == "rate" and "/" in word):
+                return place + 1, "--want", word
             return (place + 1, topic, "") if topic or self.is_prose(word) else None
         behind = words_in(self.word(end))
         return end + bool(behind and behind <= words_in(cell[0]) and not self.has_value(end + 1)), *cell

@@ -48,6 +48,7 @@ QUANTITIES: dict[str, Quantity] = {
     "spending": Quantity("price*machines"),
     "cost": Quantity("machines*total*price"),
     "days": Quantity("tokens/tokens_per_s/86400", "d", "training time", "training"),
+    "training_hours": Quantity("machines*tokens/tokens_per_s/3600", "", "training cost", "training"),
     "training_cost": Quantity("spending*tokens/tokens_per_s", "", "training cost", "training"),
 }
 REPORTED_BESIDE = tuple(name for name, row in QUANTITIES.items() if row.reported == "beside")

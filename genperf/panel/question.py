@@ -297,7 +297,8 @@ def _runs_threads(legend: Legend) -> bool:
 def _measured_column_named(legend: Legend, text: str) -> str:
     """Return the only column of numbers whose name has a word; empty without one."""
     words = words_in(text)
-    named = [name for name, entry in legend.columns.items() if entry.numeric and words and words <= words_in(name)]
+    is_name = words and words.isdisjoint(words_of("headers.best"))
+    named = [name for name, entry in legend.columns.items() if is_name and entry.numeric and words <= words_in(name)]
     return named[0] if len(named) == 1 else ""
 
 

@@ -257,6 +257,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
     def for_question(self, at: Mapping[str, str], want: str | None = None) -> Recognised:
         """Return the table as a question reads it: with the values `at` by column, and the column that it `want`s.
 
+        An empty text wants nothing, whatever the words say.
         Of several tables it is that which the question names most, and of runs that were scaled in several ways those
         that were scaled as the question says.
         """
@@ -272,7 +273,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             roles = replace(roles, derived={**node_size, **roles.derived})
         legend = legend_of(opened.source, roles.derived, self.mapping)
         # Below `metric` may stand `throughput`: then what is wanted is a row, and no column.
-        row = {} if want is None else _row_named(want, legend)
+        row = _row_named(want, legend) if want else {}
         requested = in_columns(legend, {**row, **at})
         units, cells = opened.source.units, opened.source
         is_nameless = "/" in (want or "") and VALUE in columns and header_of(f"x ({want})").kind
@@ -281,10 +282,13 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             cells = replace(cells, units={**units, VALUE: str(want)}, steps=(*cells.steps, taken))
         paid = requested.wanted if is_price(requested.wanted) else ""
         requested = replace(requested, wanted="") if paid else requested
+        options = dict(requested.options)
+        of_words = options.pop("want", None)
+        want = (of_words if want is None else want) or None
         column = requested.wanted or (None if want is None or row else wanted_name(want, legend))
         is_scaled = any(SCALED.fullmatch(text.strip().lower()) for text in requested.at.values())
         source = _scaled_as(cells, requested.at) if is_scaled and not self.given.columns else cells
-        tokens, options = self.tokens or "tokens" in requested.options, requested.options
+        tokens = self.tokens or "tokens" in options
         opened = replace(opened, source=source, given=roles, tokens=tokens, options=options)
         notes = _notes_beside(requested.wanted, requested) if requested.wanted else requested.notes
         opened = replace(opened, at=requested.at, want=column, notes=notes, paid=paid)

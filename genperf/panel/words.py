@@ -50,6 +50,8 @@ _EACH_DEVICE = re.compile(_FORMS.written(r"(?i)(?: ?/ ?| per )([a-z][\w-]*)(?: <
 _READ, _PASSED = " | ", " ~ "
 #: Under which name a row has the numbers that nothing reads.
 UNREAD = "not read"
+#: Days of a longer time.
+DAYS_OF = {"week": 7, "month": 30}
 #: A share of which nothing more is said.
 _ALONE = re.compile(_FORMS.written(r"(?<!\S)(<number> ?%)(?= [|~]|\s*$)"))
 #: A number that may be a rate: 76800, 76.8k, 76800/s, the 76 of 76 800; the 3.1 of a network's name is none, nor 124M.
@@ -116,7 +118,7 @@ def _listed(table: str, name: str) -> list[list[str]]:
 def _rules(name: str) -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
     """Return patterns with what stands in the place of their matches, in order."""
     computed = {
-        "days_of_weeks()": lambda weeks: f"{7 * int(weeks[1])} days",
+        "in_days()": lambda period: f"{int(period[1]) * DAYS_OF[period[2].lower()]} days",
         "node_of_instance()": _node_of_instance,
         "samples_of_epochs()": _samples_of_epochs,
     }

@@ -52,8 +52,8 @@ def sentences_of(facts: Facts) -> dict[str, str]:
     """Return the facts in words.
 
     `plan` and `training` where one is asked about, `expect`, `sure`, `layout` where the best one is asked for, `pays`,
-    `best` where more do less, `parts` of a measured step, `limit`, `normal`, `exchange` with hints, `causes` where the
-    series is slow, `nodes` where these are not known, `next`.
+    `best` where more do less, `falls` of an efficiency that is asked about, `parts` of a measured step, `limit`,
+    `normal`, `exchange` with hints, `causes` where the series is slow, `nodes` where these are not known, `next`.
     """
     growth, turn, published = facts.growth, facts.turn(), facts.published()
     # Beyond what was judged, the record is that of shorter forecasts.
@@ -73,6 +73,7 @@ def sentences_of(facts: Facts) -> dict[str, str]:
         "layout": "" if facts.split is None else split_line(facts.split),
         "pays": "" if facts.expected.fails else pays_sentence(growth, facts.expected),
         "best": turn_sentence(turn) if turn is not None and likely else "",
+        "falls": "" if facts.falls is None else turn_sentence(facts.falls),
         "parts": parts_sentence(facts.parts, growth.name) if facts.parts else "",
         "limit": limit_sentence(facts.limit(), places),
         "normal": normal_text(published),

@@ -333,12 +333,14 @@ def count_with_note(count: Interval, turn: Turn) -> str:
 
 def limits_text(plan: Plan) -> list[str]:
     """Return the limits of a plan as text: `within 5 d`, `for 2,000 at most`."""
-    limits = [] if plan.deadline is None else [" ".join(("within", *texts_in_unit(plan.deadline)))]
+    limits = [] if plan.deadline is None or plan.is_speed else [" ".join(("within", *texts_in_unit(plan.deadline)))]
     return limits + ([] if plan.budget is None else [f"for {three_digits(plan.budget)} at most"])
 
 
 def work_in_all(plan: Plan, unit: str, whole: bool) -> str:
     """Return the work of a plan as text: `1.2 billion images`, `a job`."""
+    if plan.is_speed:
+        return with_unit(three_digits(plan.samples), rate_unit(unit))
     one = with_article(unit if whole else singular(unit))
     return one if plan.samples == 1.0 else f"{three_digits(plan.samples)} {unit}{'s' if whole else ''}"
 
@@ -375,14 +377,20 @@ def plan_sentence(planned: Planned) -> str:
 def plan_line(planned: Planned) -> str:
     """Return in a line that a plan is kept, and by which count best; empty for a plan without limits."""
     limits = " and ".join(limits_text(planned.plan))
-    if planned.plan.is_speed:
-        limits = f"for {work_in_all(planned.plan, planned.sample, planned.whole)} {limits}"
-    if not limits or planned.best is None or planned.breaks:
+    if planned.best is None or planned.breaks or not (limits or planned.named is None):
         return ""
     sought, best = planned.sought, SOUGHT[planned.plan.aim]
     if planned.named is None:
         smallest, last = planned.tried
-        return f"of {smallest:g} to {last:g} {noun_of(planned.name)} the {best} {limits}"
+        if planned.plan.is_speed:
+            limits = f"whose interval lies above {work_in_all(planned.plan, planned.sample, planned.whole)}"
+        text = f"of {smallest:g} to {last:g} {noun_of(planned.name)} the {best} {limits}".strip()
+        (other,) = {*SOUGHT.values()} - {best}
+        choice = planned.fastest if other == "fastest" else planned.cheapest
+        if planned.plan.deadline is not None or choice.count == sought.count:
+            return text
+        # Without a deadline the other is asked as well.
+        return f"{text}; {other} with {count_text(choice.count, planned.name)}: {_choice_text(planned, choice)}"
     elsewhere = f"; {best} with {count_text(sought.count, planned.name)}: {_choice_text(planned, sought)}"
     return f"done {limits}" + ("" if sought.count == planned.named.count else elsewhere)
 
@@ -447,11 +455,11 @@ def _why_none(planned: Planned) -> list[str]:
     texts = []
     if planned.late:
         middle, _, most, unit = texts_in_unit(*planned.fastest.total.ends)
-        texts.append(f"the fastest, {planned.fastest.count:g}, takes {middle} {unit} and up to {most}")
+        texts.append(f"nearest comes {planned.fastest.count:g}, which takes {middle} {unit} and up to {most}")
     if planned.dear:
         least, _, most = map(three_digits, planned.cheapest.cost.ends)
         cost = with_unit(least, cost_unit(planned))
-        texts.append(f"the cheapest, {planned.cheapest.count:g}, costs {cost} and up to {most}")
+        texts.append(f"nearest comes {planned.cheapest.count:g}, which costs {cost} and up to {most}")
     return texts or ["none keeps both limits at once"]
 
 

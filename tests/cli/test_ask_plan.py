@@ -39,10 +39,12 @@ def test_the_cheapest_count_keeps_deadline_and_budget_by_their_upper_ends(shell:
 def test_a_plan_that_nothing_keeps_is_a_sentence(shell: Shell) -> None:
     job = ("ask", "--full", "two.csv", "--samples", "1.2B", "--price", "2/h")
     out = done(shell, *job, "--deadline", "1h")
-    fastest = r"within 60 min, no count of 8 to 256 gpus is enough\. The fastest, 256, takes [\d.]+ h and up to [\d.]+"
+    fastest = (
+        r"within 60 min, no count of 8 to 256 gpus is enough\. Nearest comes \d+, which takes [\d.]+ h and up to [\d.]+"
+    )
     assert re.search(fastest, out)
     assert "images/s at gpus=256" in out
-    text = "for 1 at most, no count of 8 to 256 gpus is enough. The cheapest, 8, costs 1,8"
+    text = "for 1 at most, no count of 8 to 256 gpus is enough. Nearest comes 8, which costs 1,8"
     assert text in done(shell, *job, "--budget", "1")
 
 

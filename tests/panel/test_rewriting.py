@@ -16,7 +16,6 @@ from genperf.panel.words import _listed, _rules, row_of_words, words_of_question
         ("for at most 3,000 dollars", "for | --budget=3,000 |"),
         ("64 gpus at 2/h on spot", "64 gpus | --price=2/h |"),
         ("what if I pay $2/h for spot instances?", "what if I pay | --price=$2/h |"),
-        ("the cheapest count", "the how many"),
         ("GPU's: 64?", "GPUs : 64 |"),
     ],
 )
