@@ -662,6 +662,9 @@ EPOCH_TIMES = "nodes,epoch_time_min\n1,62.4\n2,32.8\n4,18.6\n8,12.7\n"
         ("what is the best number of nodes", "Growing from 8 to 16 nodes hardly pays."),
         ("at which node count does it stop getting faster", "Growing from 8 to 16 nodes hardly pays."),
         ("max nodes worth using", "Growing from 8 to 16 nodes hardly pays."),
+        ("what's the sweet spot?", "Growing from 8 to 16 nodes hardly pays."),
+        ("when does adding nodes stop helping", "Growing from 8 to 16 nodes hardly pays."),
+        ("how many nodes can we use efficiently", "Growing from 8 to 16 nodes hardly pays."),
         ("what is the fastest epoch possible", "Growing from 8 to 16 nodes hardly pays."),
         ("which run should I do next", "Measure nodes=16."),
         ("why does it slow down", "At nodes=16, "),
@@ -687,6 +690,8 @@ def test_a_level_of_the_efficiency_is_passed_where_explain_says(shell: Shell) ->
         ("cheapest way to run 90 epochs", 1, "the cheapest; fastest with 1"),
         ("90 epochs as fast as possible", 12, "the fastest; cheapest with 1 node"),
         ("90 epochs in a month at $3/h", 1, "the cheapest within 30 d"),
+        ("what do you recommend for 90 epochs within 2 days", 3, "the cheapest within 2 d"),
+        ("minimum nodes for 90 epochs in 1.5 days", 3, "the cheapest within 36 h"),
     ],
 )
 def test_of_all_counts_the_cheapest_or_the_fastest_does_a_job(
