@@ -5,7 +5,7 @@ A question of a table stands under its columns, read by the rules of a row; of a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from genperf.attribution.derived import curve_of, growth_of, reported_of
 from genperf.attribution.draws import curves_of
 from genperf.attribution.ladder import steps_along_workers
 from genperf.attribution.terms import limit_of
-from genperf.errors import GenperfError, TableError, attempted, counted, known_name, listed
+from genperf.errors import GenperfError, ModelError, TableError, attempted, counted, known_name, listed
 from genperf.facts import (
     BestSplit,
     Cause,
@@ -54,10 +54,10 @@ from genperf.panel.configurations import left_open, part_given
 from genperf.panel.machine import PLACES, SPLITS, Growth
 from genperf.panel.panel import Panel, StepWork, several_nodes
 from genperf.panel.phrases import LAYOUT
-from genperf.panel.quantities import paid_by_runs, paid_for, parameters_of, price_of, quantities_of, training_of
+from genperf.panel.quantities import LACKS, paid_by_runs, paid_for, parameters_of, price_of, quantities_of, training_of
 from genperf.panel.read import Recognised
 from genperf.panel.reading import Reading, column_named
-from genperf.peaks import devices
+from genperf.peaks import device_in, devices
 from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
@@ -117,8 +117,9 @@ class Question(Struct, frozen=True):
 
     def about(self, result: FitResult, group: Mapping[str, str]) -> Self:
         """Return the question about the model of a group, whose batch is that of its steps."""
+        columns = [] if result.panel.legend is None else result.panel.legend.columns.values()
         return replace(
-            self,
+            self.at_peak_of([*group.values(), *(c.levels[0] for c in columns if c.distinct == 1 and c.levels)]),
             price=self.price or paid_by_runs(result.panel.legend, group),
             sample=result.schema.target.samples,
             steps=self.work is not None or result.schema.of_steps,
@@ -134,13 +135,26 @@ class Question(Struct, frozen=True):
         if (self.price and of_words.price) or all(works):
             what = f"{listed([f'--{name}' for name in options])} in words stand beside options"
             raise GenperfError(what, hint="give all of it in words, or none")
-        training = replace(self.training, tokens=of_words.training.tokens or self.training.tokens)
+        tokens, peak = of_words.training.tokens or self.training.tokens, of_words.training.peak or self.training.peak
+        training = replace(self.training, tokens=tokens, peak=peak)
         price, plan = self.price or of_words.price, self.plan or of_words.plan
         # The best count of a job is that of its plan.
         topics = (*self.topics, *(name for name in options if name != "best" or plan is None))
         limit = of_words.memory_limit or self.memory_limit
         level = of_words.level or self.level
         return replace(self, price=price, plan=plan, training=training, topics=topics, memory_limit=limit, level=level)
+
+    def at_peak_of(self, cells: Iterable[object]) -> Self:
+        """Return the question at the peak of the only device that cells name, where the use of a device is asked about.
+
+        What no cell names is refused.
+        """
+        if self.training.peak is not None or "peak" not in self.topics:
+            return self
+        peaks = {device.rates["16-bit"] for cell in cells if (device := device_in(str(cell))) is not None}
+        if len(peaks) != 1:
+            raise ModelError("an MFU needs the peak of a device, and no column names one", hint=LACKS["peak"][1])
+        return replace(self, training=replace(self.training, peak=peaks.pop()))
 
 
 #: The options that may stand among the words of a question.

@@ -165,7 +165,8 @@ def _name_of(answer: Answer, apart: Mapping[str, str]) -> str:
         for c, value in settings.items()
         if c != facts.growth.name and (meant_by(c) not in (*LEVELS, "devices_per_node") or c in kinds)
     }
+    prices = [f"at {settings.pop(name)}" for name in [*settings] if name == "--price"]
     # `64 A100` has the count.
     scale = settings.pop(SCALE, "")
     count = count if is_number(scale) else scale or count
-    return ", ".join(filter(None, [count, join_values(settings)]))
+    return ", ".join(filter(None, [count, join_values(settings), *prices]))

@@ -231,7 +231,7 @@ def answers_about(
     """Return configurations, as `ask_each` does, with the answer of a model, of one run, or of a table to each."""
     fits: Fits = {}
     if isinstance(subject, FitResult | GroupedResult):
-        return ask_each(places, lambda place: ask_fitted(subject, place, question))
+        return ask_each(places, lambda place: ask_fitted(subject, place, question, want))
     if isinstance(subject, Recognised):
         return ask_each(places, lambda place: ask_recognised(subject, place, want, question, seed, fits))
     return places, [run_answer(subject, place, question) for place in places]
@@ -284,15 +284,24 @@ def is_model_file(source: object) -> bool:
     return path is not None and path.suffix == ".json" and path.is_file() and is_model(path)
 
 
-def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], question: Question | None = None) -> Answer:
-    """Answer one configuration from a model; of several groups, from the one that the question names or means."""
+def ask_fitted(
+    fitted: FitResult | GroupedResult,
+    at: Mapping[str, str],
+    question: Question | None = None,
+    want: str | None = None,
+) -> Answer:
+    """Answer one configuration from a model; of several groups, from the one that the question names or means.
+
+    What is wanted comes first where it follows from what the model predicts.
+    """
     requested = fitted.requested(at)
     models, named = models_of(fitted.blind_by(requested.notes), requested.at)
     group, fitted = most_measured_group(models)
     left_open = {n: level for n, level in group.items() if any(other[n] != level for other, _ in models)}
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
-    question = question or Question()
-    question = (question.with_words(requested.options) if requested.options else question).about(fitted, group)
+    question, options = question or Question(), {n: of for n, of in requested.options.items() if n != "want"}
+    question = (question.with_words(options) if options else question).about(fitted, group)
+    want = want or requested.options.get("want")
     schema, axis = fitted.schema, fitted.panel.axis.factor
     wanted = wanted if question.plan is not None else forecast_at(fitted.panel, wanted)
     if question.plan is None and (axis is None or axis.distinct < 2):
@@ -306,7 +315,9 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     answer = Answer((replace(measured_value, facts=facts),), facts, taken=dict(facts.taken), notes=requested.notes)
     answer = replace(answer, topics=question.topics) if question.topics else answer
     answer = with_memory_limit(answer, question.memory_limit) if question.memory_limit else answer
-    return with_share(answer, schema)
+    answer = with_share(answer, schema)
+    derived = wanted_of(answer, want) if want else None
+    return answer if derived is None else replace(answer, answers=(derived, *answer.answers[1:]))
 
 
 def value_at(model: FitResult, configuration: Mapping[str, Any], interval: float) -> Value:
@@ -729,12 +740,17 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         column = self._column_of_no_step(name, model)
         if header.kind == "time" and column is not None:
             sample = ""
+        question = self.question
+        if "peak" in question.topics:
+            columns = self.opened.legend.columns.values()
+            constant_cells = [c.levels[0] for c in columns if c.distinct == 1 and c.levels]
+            question = question.at_peak_of([*self.series.levels.values(), *constant_cells])
         question = replace(
-            self.question,
+            question,
             work=work,
             sample=sample,
             steps=model.schema.of_steps,
-            constants={**constants, **self.question.constants},
+            constants={**constants, **question.constants},
             # The framework and the network, perhaps.
             words=tuple(self.series.levels.values()),
         )

@@ -18,6 +18,7 @@ from genperf.errors import TableError, listed
 from genperf.formula.amounts import amount, without_thousands
 from genperf.panel.legend import MOST_COMPARED, SCALE, Legend, cell_with, column_by_name, column_of_setting, same
 from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
+from genperf.peaks import device_in
 from genperf.table.clean import is_number
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import TIME_UNITS, canonical_time, header_of, is_price
@@ -98,6 +99,8 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         nameless = [name for name in nameless if meant_by(name) not in _OF_LAYOUT]
     phrases = [(name, value) for name, value in phrases if value or name[0] == "-"]
     columns = {name: column_of_setting(legend, name, text) or name for name, text in (*settings.items(), *phrases)}
+    # A device alone counts none.
+    columns |= {name: name for name, text in phrases if name == text and device_in(name) is not None}
     values = {name: [value] for name, value in settings.items()}
     for name, value in phrases:
         earlier = next((other for other in values if columns[other] == columns[name]), name)
@@ -196,11 +199,16 @@ class _Words(Struct, dict=True):
         return self.phrases
 
     def alternatives(self, columns: Mapping[str, str], values: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
-        """Return the configurations of `tp 8 pp 1 vs tp 4 pp 2`, whose parts have all names that vary, else none."""
-        parts = pairwise([0, *self.ends, len(self.phrases)])
-        settings = [{columns.get(n, n): value for n, value in self.phrases[begin:end]} for begin, end in parts]
+        """Return the configurations of `tp 8 pp 1 vs tp 4 pp 2`, whose parts have all names that vary, else none.
+
+        Without a word between them a part ends where a name that varies comes again.
+        """
         varying = {columns.get(name, name): name for name, of_name in values.items() if len(of_name) > 1}
-        if len(varying) < 2 or not all(varying.keys() <= of_part.keys() for of_part in settings):
+        named, ends, part = [(columns.get(n, n), value) for n, value in self.phrases], self.ends, set[str]()
+        for place, (column, _) in enumerate(() if self.ends else named):
+            ends, part = ([*ends, place], {column}) if column in part & varying.keys() else (ends, part | {column})
+        settings = [dict(named[begin:end]) for begin, end in pairwise([0, *ends, len(named)])]
+        if len(varying) < 2 or len(settings) < 2 or not all(varying.keys() <= of_part.keys() for of_part in settings):
             return []
         common = {name: of_name[0] for name, of_name in values.items()}
         return [{**common, **{name: of_part[column] for column, name in varying.items()}} for of_part in settings]
@@ -252,6 +260,9 @@ class _Words(Struct, dict=True):
             # `32 workers batch 64` is not of a batch of workers.
             starts = [k for k in range(end - 1, place + 1, -1) if self.longest(k, self.name, end)[1] == end]
             shorter = ((self.longest(place + 1, self.name, k)[0], k) for k in starts if self.word(k) != "per")
+            if self.cell(self.words[place]):
+                # The 13B of `13B seq len 8192` is a network.
+                return None
             name, end = next(((n, k) for n, k in shorter if n), (name, end))
         # Of a count `gpus` is no column of their kinds, `gpu`.
         name = " ".join(self.words[place + 1 : end]) if name in self.legend.of_names else name
@@ -345,7 +356,9 @@ class _Words(Struct, dict=True):
             return place + 1, f"--{LAYOUT}", ""
         # `which run next` asks, and compares no runs.
         is_verb = not self.has_value(end) and all(map(self.is_prose, self.words[place:end]))
-        if not name or is_verb or self.longest(place, self.cell)[1] > end:
+        # The number of `B200 64 gpus` or `H100 7B` is no count of this device.
+        is_device = name not in self.legend.columns and device_in(self.words[place]) is not None
+        if not name or is_verb or (is_device and self.has_value(place + 1)) or self.longest(place, self.cell)[1] > end:
             return None
         start, is_set, words = end, self.word(end) in _SIGNS - {"|"}, _singular(" ".join(self.words[place:end]))
         while self.word(start) in ("=", ":") or _OF_A_VALUE.fullmatch(self.word(start)):
@@ -410,6 +423,9 @@ class _Words(Struct, dict=True):
                 # `is fsdp worth it` compares it with the others.
                 self.compared = self.phrases.pop()[0]
                 return place + 1, "", ""
+            if word in words_of("one_run.mfu"):
+                self.phrases.append(("--want", word))
+                return place + 1, "--peak", ""
             if word in words_of("headers.knee"):
                 return place + 1, "--efficiency", "50%"
             rate = header_of(word)
@@ -424,7 +440,7 @@ class _Words(Struct, dict=True):
         word, glued = self.words[place], GLUED.fullmatch(self.words[place])
         # The `p95` of `p95_ms` is no count.
         is_of_header = any(words_in(word) <= words_in(name) for name in self.legend.columns)
-        glued = None if is_of_header and words_in(word) else glued
+        glued = None if (is_of_header and words_in(word)) or device_in(word) else glued
         number, noun, name, value = glued.groups("") if glued else [""] * 4
         nouns = (noun, f"{noun} {self.word(place + 1)}")
         if (noun and (any(map(self.name, nouns)) or canonical_time(noun))) or self.name(name):

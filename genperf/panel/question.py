@@ -163,6 +163,10 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     is_open = plain_name(settings.names.get(beside or "", "")) in words_of("columns.batch_of_any")
     for name in [n for n in settings.at if meant_by(n) == "global_batch" or (n == beside and is_open)]:
         _ask_batch_of_device(legend, settings, name)
+    # The `Llama` of a cell that another word chose, `7B` of `Llama-2-7B`, says nothing more.
+    entries = ((legend.columns.get(column, NamedColumn()), text) for column, text in settings.at.items())
+    chosen = [words_in(level_with(text, entry.levels) or text) for entry, text in entries if not entry.numeric]
+    absent = [word for word in absent if at.get(word) != word or not any(words_in(word) <= cell for cell in chosen)]
     spelled, is_known = {*legend.columns, *map(counted_noun, legend.columns)}, bool(settings.at or constant_notes)
     cells = [cell for entry in legend.columns.values() for cell in entry.levels]
     for word in [name for name in absent if at.get(name) == name and misspelt(name, cells)]:
@@ -239,6 +243,11 @@ def _split_machines(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
             settings |= {"nodes": f"{machine['nodes']:g}"} if "nodes" in machine else {}
             del settings[name]
             settings |= {count: f"{machine['devices']:g}", **(of_device or {})}
+        elif name == text and device_in(text) is not None:
+            of_device = _cell_of_device(legend, text)
+            absent += [text] if of_device is None else []
+            del settings[name]
+            settings |= of_device or {}
     return settings, absent
 
 

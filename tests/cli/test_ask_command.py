@@ -721,6 +721,47 @@ def test_a_speed_up_and_the_rate_of_each_device_are_asked_in_words(shell: Shell)
     assert "per gpu" in done(shell, "ask", "runs.csv", "tokens per second per gpu at 64 gpus")
 
 
+def _kinds() -> str:
+    """Return the text of a table of two networks on two devices."""
+    kinds = (("Llama-2-7B", 1.0), ("Llama-2-13B", 0.55))
+    devices = (("A100-80GB", 1.0), ("H100-80GB", 2.1))
+    rows = (
+        (model, gpu, n, f"{3000 * a * s / (1 + 0.01 * n**0.7):.0f}")
+        for (model, a), (gpu, s), n in product(kinds, devices, (8, 16, 32, 64))
+    )
+    return csv_of("Model,GPU,#GPUs,Tokens/s/GPU", rows)
+
+
+def test_words_of_a_chosen_cell_devices_and_sizes_are_read_for_what_they_are(shell: Shell) -> None:
+    Path("runs.csv").write_text(_kinds())
+    for words in ("Llama 7B on 128 H100", "128 H100 7B", "H100 7B 128 gpus"):
+        (answer, *_) = reply(shell, "ask", "runs.csv", words)["answers"]
+        place = answer["at"]["#GPUs"], answer["verdict"]
+        assert place == (128, "ok"), words
+    assert "no run has GPU=B200" in refusal(shell, "ask", "runs.csv", "B200 64 gpus")
+    first, second = reply(shell, "ask", "runs.csv", "7B at 64 gpus: A100 costs 1.5/h and H100 3/h")
+    costs = [answer["cost_per_million"] * answer["throughput"] / 1e6 * 3600 / 64 for answer in (first, second)]
+    assert costs == pytest.approx([1.5, 3.0])
+
+
+def test_the_utilisation_is_asked_in_words_where_a_column_names_the_device(shell: Shell) -> None:
+    Path("runs.csv").write_text(_kinds())
+    by_option = reply(shell, "ask", "runs.csv", "7B on 64 H100", "--peak", "h100")
+    by_words = reply(shell, "ask", "runs.csv", "MFU of 7B on 64 H100")
+    assert by_words["mfu"] == by_option["mfu"] > 0.1
+    assert by_words["answers"][0]["quantity"] == "MFU"
+    Path("bare.csv").write_text("gpus,tokens_per_s\n8,80000\n16,156000\n32,304000\n")
+    assert "--peak h100" in refusal(shell, "ask", "bare.csv", "mfu at 64 gpus")
+
+
+def test_what_a_model_file_predicts_is_wanted_in_words(shell: Shell) -> None:
+    Path("runs.csv").write_text(EPOCH_TIMES)
+    done(shell, "fit", "runs.csv", "-o", "model.json")
+    for question in (("speedup at 16 nodes",), ("16 nodes", "--want", "speedup")):
+        (value, *_) = reply(shell, "ask", "model.json", *question)["answers"]
+        assert value["quantity"] == "speed-up"
+
+
 def test_of_two_counts_it_is_told_how_many_times_as_fast_one_is(shell: Shell) -> None:
     Path("runs.csv").write_text("gpus,images_per_s\n8,1900\n16,3740\n32,7300\n")
     said = done(shell, "ask", "runs.csv", "how much faster is 64 than 32")
