@@ -24,12 +24,14 @@ from genperf.table.cells import MOST_NAMES, Source, lists_devices, parts_of, sou
 from genperf.table.clean import DURATION, is_number, number_in, seconds_of
 from genperf.vocabulary import Patterns, section, words_of
 from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, bandwidth_of, bare, canonical_time, header_of
-from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, is_relative, meant_by, plain_name
+from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, counts_scale, is_relative, meant_by, plain_name
 
 #: Characters of a log that are looked at: some two million lines, which take about ten seconds.
 MOST_OF_A_LOG = 256_000_000
 #: Characters of them that are read, a line takes half a millisecond: of lines that differ in digits alone some, evenly.
 MOST_READ = 600_000
+#: Lines alike up to which none is left out of a long log. A guess: more runs than one log tells of.
+FEWEST_ALIKE = 64
 #: Characters of a line that are read: dumps of configurations are longer, and each fact costs a search.
 LONGEST_LINE = 4000
 #: Counts in a line up to which it may tell of several runs.
@@ -68,6 +70,7 @@ MOST_OF_A_NODE = 16
 MOST_OF_A_FLAG = 6
 #: Seconds since 1970 of the years 2001 to 2100: a time of day, and none that was measured.
 CALENDAR = (1e9, 4.1e9)
+_WITHOUT_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 #: The share of the first values of a run that warm up.
 WARM_UP = 0.1
 
@@ -111,6 +114,7 @@ _NAMES_IN_ORDER = (
 )
 _PATTERNS = [getattr(FORMS, name) for name in _NAMES_IN_ORDER]
 _LEFT, _SO_FAR = frozenset(words_of("headers.left")), frozenset(words_of("headers.so_far"))
+_NAMES_OF_QUANTITIES = {*words_of("headers.time"), *(word for word in words_of("headers.rate") if word[-2:] != "ps")}
 _JOINTS = frozenset(words_of("log.joint"))
 _BEFORE = frozenset(words_of("log.before_a_key"))
 
@@ -134,6 +138,8 @@ class Run(Struct):
     chosen: dict[str, list[Any]] = field(default_factory=dict)
     #: Of each key that numbers steps: the number, and the second of the day at which the log had come to it.
     moments: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    #: The settings of the run before that it has not said itself.
+    carried: set[str] = field(default_factory=set)
     #: Whether a row of numbers below their names is in it.
     has_row: bool = False
 
@@ -149,6 +155,9 @@ class Run(Struct):
         elif canonical_of(key) is not None and not is_result(key, unit) and plain_name(key) not in _COUNTERS:
             self.values[key] = [value]
             self.chosen.setdefault(key, []).append(value)
+        elif key in self.carried:
+            self.carried.remove(key)
+            self.values[key] = [value]
         elif key in self.values or len(self.values) < MOST_NAMES // 4:  # a text without end has names without end
             self.values.setdefault(key, []).append(value)
 
@@ -167,7 +176,7 @@ class Run(Struct):
         """Return the next run of the text, in which the settings go on: keys of one value that measure nothing."""
         measures = {key for key in self.values if is_result(key, self.units.get(key, "")) or is_relative(key)}
         settings = {key: [*values] for key, values in self.values.items() if len(values) == 1 and key not in measures}
-        return Run(settings, dict(self.units), dict(self.spelled), line=line)
+        return Run(settings, dict(self.units), dict(self.spelled), line=line, carried={*settings})
 
 
 @lru_cache(maxsize=20_000)
@@ -196,13 +205,14 @@ def is_result(key: str, unit: str = "") -> bool:
 
 @lru_cache(maxsize=20_000)
 def _kind_of(unit: str) -> str:
-    """Return the kind of quantity that a unit has, a time or a rate; empty for a letter that is rather a multiple."""
-    return header_of(f"x ({unit})").kind if not re.fullmatch(r"[A-Z]|d|m|it|step", unit) else ""
+    """Return the kind of quantity that a unit has, a time or a rate; empty for a multiple, `M`, and a name, `time`."""
+    is_name = re.fullmatch(r"[A-Z]|d|m|it|step", unit) or unit.lower() in _NAMES_OF_QUANTITIES
+    return "" if is_name else header_of(f"x ({unit})").kind
 
 
 @lru_cache(maxsize=20_000)
 def _is_count(key: str) -> bool:
-    return meant_by(key) in _COUNTED_IN_RUNS or key.lower().endswith("visible_devices")
+    return counts_scale(key) or meant_by(key) in _COUNTED_IN_RUNS or key.lower().endswith("visible_devices")
 
 
 @lru_cache(maxsize=20_000)
@@ -278,11 +288,7 @@ def _facts_by_pattern(line: str) -> Iterator[tuple[str, Any, str]]:
 
 @lru_cache(maxsize=16)
 def _in_digits(line: str) -> str:
-    r"""Return a line whose counts in letters, and those before a kind of device, are in digits.
-
-    One is a count where it begins a line or a result is beside it, in a heading, and where the line ends with a colon;
-    so is a number before a kind of device, which may stand behind `using` as well: `Using 4 MPI processes`.
-    """
+    """Return a line whose counts in letters, and those before a kind of device, are in digits."""
     line = FORMS.glued.sub(r"\1 ", line) if line.startswith("#") or FORMS.glued.match(line) else line
     kind = FORMS.product.search(line) or FORMS.kind_before.search(line)
     if not (kind or FORMS.one.match(line) or FORMS.spelled_small.search(line.lower())):
@@ -422,9 +428,10 @@ def _bare_key(key: str) -> str:
 
 
 def is_log(text: str) -> bool:
-    """Tell whether a text is a log: lines with facts, which no delimiter cuts into cells."""
+    """Tell whether a text is a log: lines with facts, of all or of those that differ, which no delimiter cuts."""
     lines = [line for line in text[: 1 << 16].splitlines() if line.strip()][:MOST_NAMES]
-    return sum(any(True for _ in facts_of(line)) for line in lines) > max(0, FACT_SHARE * len(lines))
+    different = {line.translate(_WITHOUT_DIGITS): line for line in lines}.values()
+    return any(sum(any(facts_of(line)) for line in some) > FACT_SHARE * len(some) for some in (lines, different))
 
 
 def begins_with_facts(text: str, in_blanks: bool = False) -> bool:
@@ -464,28 +471,25 @@ def runs_of(text: str) -> list[Run]:
 
 
 def _chosen_size(runs: Sequence[Run]) -> str | None:
-    """Return the first key of each run, a whole number chosen for each block of results: `size 64`, …; else None."""
-    keys = set[str]()
+    """Return the key of whole numbers that are chosen for each result of runs of several: `size 64`, …; else None."""
+    keys: list[str] | None = None
     for run in runs:
-        numbers = {key: run.chosen.get(key, values) for key, values in run.values.items() if not _is_count(key)}
-        key, values = next(iter(numbers.items()), ("", []))
-        results = [len(v) for k, v in run.values.items() if is_result(k, run.units.get(k, ""))]
-        if len(values) < 3 or not _whole(values) or is_result(key) or len({*values}) < len(values):
-            return None
-        # Numbers at equal distances count the lines of a run.
-        if {*results} != {len(values)} or len({*np.diff(values).tolist()}) == 1:
-            return None
-        keys |= {key}
-    return keys.pop() if len(keys) == 1 else None
+        results = {len(values) for key, values in run.values.items() if is_result(key, run.units.get(key, ""))}
+        if max(results, default=0) > 2:
+            chosen = run.values | run.chosen
+            of_run = [key for key, values in chosen.items() if {len(values)} == results and _are_sizes(key, values)]
+            keys = [key for key in of_run if keys is None or key in keys]
+    return keys[0] if keys else None
+
+
+def _are_sizes(key: str, values: Sequence[Any]) -> bool:
+    """Tell whether values are different whole numbers that measure and count nothing, also no lines of a run."""
+    differ = _whole(values) and len({*values}) == len(values) and len({*np.diff(values).tolist()}) > 1
+    return differ and not (_is_count(key) or is_result(key))
 
 
 def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool = False) -> list[Run]:
-    """Return the runs of a text, in order; those without a measurement belong to the one before.
-
-    A run ends where something was measured and another one is announced: by a heading if `by_heading`, else by another
-    count or another number of the chosen `size`; and by a line of settings alone, one of which changed, or by another
-    method, `Strategy: fsdp`. In a text of `only_tests` their lines are those of the runs.
-    """
+    """Return the runs of a text, each up to where another is announced and it has measured something."""
     runs = [Run()]
     # `rank: 0`: what begins at zero numbers devices, and counts none; but a serial run may have `Threads: 0`.
     from_zero = {match["key"] for match in FORMS.from_zero.finditer(text) if canonical_of(match["key"]) != "threads"}
@@ -493,6 +497,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
         k for k in from_zero if meant_by(k) in _COUNTED_IN_RUNS or plain_name(k) in words_of("headers.number_of_one")
     }
     lines = text.replace("\r", "\n").split("\n")
+    before_commands: tuple[Run, bool] | None = None
     titles, heading_text = _titles_of_lists(lines), ""
     for number, (line, names_a_run) in enumerate(_with_names(lines), 1):
         if not line:
@@ -500,6 +505,11 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
         run = runs[-1]
         if FORMS.code.match(line) or FORMS.prepared.match(line):
             continue
+        if FORMS.command.match(line):
+            # What the next program measures is of another run; what stands before the first is said of all.
+            before_commands = before_commands or (run.following(number), run.measured)
+            if not before_commands[1] and (run.measured or run.failure):
+                runs.append(run := (run if heading_text else before_commands[0]).following(number))
         heading = FORMS.heading.match(line) if line[:1] in "#*[ \t" and not _has_result(line) else None
         heading_text = line.strip(" \t*#:[]") if heading else heading_text
         if ((by_heading and heading) or number in titles) and run.measured:
@@ -519,7 +529,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
         for key, value, unit in facts:
             # `8 GPUs are as slow as 4 GPUs` is about 8.
             second_count = _is_count(key) and _key_meaning(key) in counts and len(clauses) == 1
-            if key in numbered or second_count or _repeats_count(run, key, value):
+            if key in numbered or second_count or (not _has_result(line) and _repeats_count(run, key, value)):
                 continue
             counts |= {_key_meaning(key)}
             of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
@@ -565,10 +575,7 @@ def _add_pace(run: Run) -> None:
 
 
 def _pace(moments: Array) -> list[float]:
-    """Return the seconds of a step between one line and the next, of numbers of steps and the seconds of a clock.
-
-    Of a clock of whole seconds so many lines are taken together that they took `LONG` of its ticks.
-    """
+    """Return the seconds of a step between lines, of several lines together where a clock has whole seconds."""
     numbers, seconds = moments.T
     # Behind midnight a clock begins again.
     seconds = seconds + DAY * np.cumsum(np.diff(seconds, prepend=seconds[0]) < -DAY / 2)
@@ -893,7 +900,8 @@ def _runs_of_lines(text: str) -> list[Run] | None:
         return None
     for behind in (FORMS.behind_a_name, FORMS.behind_a_colon):
         names = Counter(behind.split(line, maxsplit=1)[0] for _, line in lines)
-        if len(names) > 1 and min(names.values()) > 1 and all(map(FORMS.letter.search, names)):
+        are_names = all(FORMS.letter.search(name) and not FORMS.pair.search(name) for name in names)
+        if len(names) > 1 and min(names.values()) > 1 and are_names:
             runs = [_run_of_line(behind, line, number) for number, line in lines]
             return None if None in runs else [run for run in runs if run is not None]
     return None
@@ -912,7 +920,7 @@ def _run_of_line(behind: re.Pattern[str], line: str, number: int) -> Run | None:
 def thinned_out(text: str) -> tuple[str, int]:
     """Return a long text with every so many of its lines that differ in digits alone, the others empty, and how many.
 
-    Of lines that occur twice as often twice as many are left out; of each kind the first and the last stay.
+    Of lines that occur twice as often twice as many are left out; of each kind the first and the last stay, or a few.
     """
     if len(text) <= MOST_READ:
         return text, 1
@@ -922,7 +930,7 @@ def thinned_out(text: str) -> tuple[str, int]:
         alike.setdefault(line.encode().translate(None, b"0123456789"), []).append(k)
     lengths = {kind: len(lines[places[0]]) for kind, places in alike.items()}
     most = 1 << len(lines).bit_length()
-    while most > 2 and sum(min(len(places), most) * lengths[kind] for kind, places in alike.items()) > MOST_READ:
+    while most > FEWEST_ALIKE and sum(min(len(p), most) * lengths[kind] for kind, p in alike.items()) > MOST_READ:
         most //= 2
     strides = {kind: -(-len(places) // most) for kind, places in alike.items()}
     sampled = {k for kind, places in alike.items() for k in (*places[:: strides[kind]], places[-1])}

@@ -52,6 +52,7 @@ from genperf.vocabulary.names import (
     canonical_of,
     column_of,
     counts_devices,
+    counts_scale,
     is_relative,
     meant_by,
     plain_name,
@@ -107,11 +108,7 @@ def _named_by_tag(source: Source, file: str) -> Source:
 
 
 def _of_scalars(source: Source, file: str) -> Source | None:
-    """Return a file of numbers without a header as one run, its quantity named as the file; None for other files.
-
-    The file has one number, or a line for each step, in which a time of day or the number of the step may stand beside
-    the quantity: `1709200 0.31 10` in `step_time.txt` is 0.31 at step 10.
-    """
+    """Return a file of numbers, one or a line for each step, as a run of a quantity of its name; else None."""
     name = os.path.basename(file).partition(".")[0]
     if [*source.cells] == ["value"] and len(source) == 1:
         units = dict.fromkeys([name] if source.units else [], "".join(source.units.values()))
@@ -137,8 +134,8 @@ def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequ
     """Return tables of the same columns below each other, each with where it is from, by the column that says so."""
     first, *_ = opened = list(sources.values())
     names = [*first.cells]
-    if all(source.unit == "record" for source in opened):
-        # A record lacks what it does not say.
+    if all(source.unit == "record" or source.runs for source in opened):
+        # A record and a run lack what they do not say.
         names = list(dict.fromkeys(n for source in opened for n in source.cells))
         opened = [replace(s, cells={n: s.cells.get(n, np.full(len(s), "", object)) for n in names}) for s in opened]
     for following in opened:
@@ -208,10 +205,7 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
 
 
 def _repeats_of_folders(runs: Mapping[str, Source], folders: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the files of each run where folders repeat theirs: `a/result_1.txt` and `a/result_2.txt` measure the same.
-
-    Beside the file of a repeat are those of its folder that measured nothing. Without a repeat nothing is returned.
-    """
+    """Return the files of each repeat, `a/result_1.txt` and `a/result_2.txt`, with those that measured nothing."""
     files_of_repeats: dict[str, list[str]] = {}
     for paths in folders.values():
         results = {
@@ -260,7 +254,9 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     full, aliases = _without_repeats(in_source | _devices_of_nodes(in_source), named)
     # What only some runs say parts them from the others by no setting, but for their network.
     meaningful = {*named, *_ENDINGS, *words_of("one_run.network")}
-    partly = {n for n, cells in full.items() if not all(cells) and n not in meaningful and not canonical_of(n)}
+    partly = {
+        n for n, cells in full.items() if not (all(cells) or n in meaningful or canonical_of(n) or counts_scale(n))
+    }
     partly = {n for n in partly if not facts.is_result(n) and not facts.is_result(n, source.units.get(n, ""))}
     filled = {n: np.array(cells, dtype=object) for n, cells in full.items() if cells != in_source[n]}
     if not (aliases or partly or filled):

@@ -146,17 +146,7 @@ def _after_blanks(text: str, at: int) -> int:
 
 
 def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
-    """Return the records that an array or an object holds, none where it holds none. The first form that fits is taken.
-
-    1. An array, `[{…}, {…}]`, or `{"columns": […], "data": [[…], […]]}`.
-    2. Columns by the numbers of the rows, `{"gpus": {"0": 1, "1": 2}, "s": {"0": 9, "1": 5}}`.
-    3. Objects whose names hold numbers, each with its runs, `{"8 GPUs": {…}, "16 GPUs": {…}}`.
-    4. A list of runs, or several alike, beside settings that they share, `{"model": "bert", "runs": [{…}, {…}]}`.
-    5. The object itself, where it has a result.
-    6. Columns, `{"gpus": [1, 2], "s": [9, 5]}`.
-    7. Objects by name, `{"jax": {…}, "torch": {…}}`.
-    8. One of these inside an object, or else the object itself.
-    """
+    """Return the records that an array or an object holds, by the first form that fits; none where it holds none."""
     if isinstance(value, list):
         return _rows_in(value)
     if not isinstance(value, dict) or not value:

@@ -103,6 +103,8 @@ _PARTED = late(r"[^\W\d_][\s_\-]+\d")
 #: `2026-05-01_14-22-33`, `20260501-142233`: when a run began.
 _MOMENT = late(r"(?<!\d)(?:19|20)\d\d([-_.]?)\d\d\1\d\d(?:[-_T ]+\d\d([-_.:]?)\d\d\2\d\d)?(?!\d)")
 _LAST_NUMBER = late(r"[\s_\-]+(\d+)$")
+#: `4711023`, `job8123`: the number of a job, where it differs in every name; and a number that is no word's: `n4-900`.
+_OF_A_JOB, _WORDLESS = late(r"(?<!\d)(?<!\d\.)\d{4,}(?!\d|\.\d)"), late(r"(?<![^\W_])\d+(?![^\W_])")
 
 
 #: The column of the variants that headers name, which is made where a user names it.
@@ -421,11 +423,7 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
 
 
 def _reading(name: str) -> tuple[str, str, str, int] | None:
-    """Return the kind of a header with a number, the word that is counted, what is measured, and the number.
-
-    `8` is bare, `2nd run` ordinal; in `8 GPUs time` the number is before the word that it counts, in `time gpus8` after
-    it, in `time (gpus=8)` given; in `time 3` the word before it is what is measured. None without a number.
-    """
+    """Return the kind of a header, the word counted, what is measured, and the number; None without a number."""
     if (alone := re.fullmatch(r"\s*([0-9]+)(?:\.0+)?\s*", name)) is not None:
         return "bare", "", "", int(alone[1])
     if _GRID.fullmatch(name) is not None:
@@ -491,12 +489,7 @@ def _count_up(numbers: Sequence[int]) -> bool:
 
 
 def _are_counts(kind: str, stem: str, numbers: Sequence[int]) -> bool:
-    """Tell whether the numbers of some headers of one kind (`_reading`) are counts of one thing, and no years.
-
-    Numbers alone are counts where they are more than two and multiples of the smallest. Behind a word they also leave
-    some out, as 1, 2, 4 does and 1, 2, 3 does not, unless the word is a way of a layout. Before the counted word, as
-    `4 GPUs | 6 GPUs`, any numbers are, and before a single letter multiples. Ordinals are none.
-    """
+    """Tell whether the numbers of some headers of one kind (`_reading`) are counts of one thing, and no years."""
     (low, high), smallest = YEARS, min(numbers)
     if smallest < 1 or all(low <= n <= high for n in numbers):
         return False
@@ -612,7 +605,27 @@ def names_of(column: str, names: list[str]) -> Names | None:
 
 def taken_apart(column: str, names: Sequence[str]) -> Names | None:
     """Take the different names of a column apart, in order; None where they hold no numbers in common."""
-    return names_of(column, [*names]) or _assigned_settings(names)
+    return names_of(column, [*names]) or _without_jobs(column, names) or _assigned_settings(names)
+
+
+def _without_jobs(column: str, names: Sequence[str]) -> Names | None:
+    """Take names apart without their jobs' numbers and those that are the same in all: `n4_4711023`, `n8_4711038`."""
+    jobs = [[int(number) for number in _OF_A_JOB.findall(name)] for name in names]
+    differ = all(jobs) and len({*map(tuple, jobs)}) == len(names)
+    # Sizes are multiples of the smallest.
+    number_jobs = differ and any(numbers[0] % min(jobs)[0] for numbers in jobs)
+    same = set.intersection(*({*_WORDLESS.findall(name)} for name in names))
+
+    def stripped(name: str) -> str:
+        name = _OF_A_JOB.sub("", name) if number_jobs else name
+        return _WORDLESS.sub(lambda match: "" if match[0] in same else match[0], name)
+
+    plain = {name: stripped(name) for name in names}
+    different = sorted({*plain.values()})
+    if [*plain.values()] == [*plain] or len(different) < 2 or (taken := names_of(column, different)) is None:
+        return None
+    values, kind = ({n: of[p] for n, p in plain.items() if p in of} for of in (taken.values, taken.kind))
+    return replace(taken, values=values, kind=kind, read=lambda name: taken.read(stripped(name)))
 
 
 def _without(read: Callable[[str], Taken | None], words: Collection[str]) -> Callable[[str], Taken | None]:

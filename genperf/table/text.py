@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from genperf.errors import Note, TableError, UnclearTableError, attempted, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, parts_of, source_of, step
-from genperf.table.clean import MISSING, Rejection, is_number
+from genperf.table.clean import MISSING, Rejection, is_number, label
 from genperf.table.content import HEAD_BYTES
 from genperf.table.facts import facts_of, is_result
 from genperf.table.latex import Record, tabulars_of
@@ -153,7 +153,7 @@ def _with_settings_above(source: Source, text: str) -> Source:
         for key, value, unit in facts_of(line.strip("# \t")):
             if canonical_of(key) is not None and canonical_of(key) not in of_columns and not unit:
                 stated.setdefault(key, set()).add(value)
-    settings = {key: f"{values.pop():g}" for key, values in stated.items() if len(values) == 1}
+    settings = {key: label(values.pop()) for key, values in stated.items() if len(values) == 1}
     # Counts in headers are those of the runs.
     if not settings or melted(source) is not source:
         return source
@@ -671,11 +671,7 @@ def cut_table(text: str, above: int = 3) -> str | None:
 def _begins(
     record: Sequence[str], below: Sequence[Sequence[str]], head: Sequence[str], apart: bool, alone: bool = False
 ) -> bool:
-    """Tell whether a record is the header of a table: names without a number, and below them a number.
-
-    Another one than the `head` so far also stands `apart` from the rows, and beside the same columns has a known name;
-    where that head is `alone`, it may be a title.
-    """
+    """Tell whether a record is the header of a table: names without a number, and below them a number."""
     if len(record) < 2 or any(map(_is_number, record)) or not any(parts_of(cell) for row in below for cell in row):
         return False
     if alike(record, below[0]):

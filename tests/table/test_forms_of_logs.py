@@ -335,6 +335,41 @@ FILES: Mapping[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], d
         {"run.log": "GPUs: 1\nloading time: 3.5 s\nGPUs: 8\n" + steps(lambda i: f"step {i} step_time: 0.5{i % 2} s")},
         {"GPUs": [8], "loading time": [3.5]}, {}, 0,
     ),
+    "the number of a job in the name of a file is none of its counts": (
+        {f"train_n{n}-{job}.out": f"step_time: {9 / n} s\n" for n, job in ((1, 18325), (2, 18377), (4, 18512))},
+        {"n": [1, 2, 4]}, {"nodes": "4"}, 2.25,
+    ),
+    "a number that all names of files have is none of their counts, and many workers may print what is no fact": (
+        {f"n{n}-900.out": "(77, 3)\n" * 2 * n + f"Total time: {9 / n} s\n" for n in (1, 2, 4, 16)},
+        {"n": [1, 16, 2, 4], "Total time": [9, 0.5625, 4.5, 2.25]}, {}, 0,
+    ),
+    "a line tells of a run, also below counts of the same kind": (
+        {"notes.md": "- Number of processes: 2 or 6 processes\n" + "".join(
+            f"world_size: {n}, MB: {mb}, max time taken: {mb * n / 100} s\n" for n in (2, 4) for mb in (1, 10, 100)
+        )},
+        {"world_size": [2, 2, 2, 4, 4, 4], "MB": [1, 10, 100] * 2}, {"world_size": "4", "MB": "100"}, 4,
+    ),
+    "a line tells of a run, whose size stands before its count": (
+        {"runs.txt": "".join(
+            f"C: Matrix Rows:{m}, Sort Time:{m / n}, Processes:{n}\n" for m in (200, 500) for n in (2, 4)
+        )},
+        {"Matrix Rows": [200, 200, 500, 500], "Processes": [2, 4] * 2}, {}, 0,
+    ),
+    "each command starts a run, of which others say nothing": (
+        {"bench.log": "".join(
+            f"++ GPUS={n}\n++ python run.py -g {n} -p {p}\nMemory: 7 GiB\nnumber of GPUs: {n}\nserver: {p}\n"
+            + f"Samples/sec: {rate(n) - k}\n" * 3 for n in (1, 2) for k, p in enumerate(("cpu", "gpu"))
+        )},
+        {"GPUS": [1, 1, 2, 2], "server": ["cpu", "gpu"] * 2}, {}, 0,
+    ),
+    "a time may be that taken for something, and no unit": (
+        {"notes.txt": "".join(f"num_cpu: {n} Time taken for training {t}\n\n" for n, t in ((1, 9), (2, 5), (4, 3)))},
+        {"num_cpu": [1, 2, 4], "Time taken for training": [9, 5, 3]}, {}, 0,
+    ),
+    "settings above a header may be in words": (
+        {"runs.txt": "Mixed precision: bf16\nBatch size: 16\n\nnodes  time\n1      9.5\n2      5.5\n4      3.5\n"},
+        {"nodes": [1, 2, 4], "Batch size": [16, 16, 16]}, {}, 0,
+    ),
     "a size is chosen for each result": (
         {"run.log": "".join(f"Matrix size: {n}\nTime: {n / 100} s\n" for n in (512, 1024, 4096))},
         {"Matrix size": [512, 1024, 4096], "Time": [5.12, 10.24, 40.96]}, {}, 0,
@@ -538,6 +573,14 @@ def test_a_long_log_is_read_evenly_to_its_end(monkeypatch: pytest.MonkeyPatch) -
     assert source.cells["nnodes"].tolist() == [1, 2, 4, 8]
     assert source.cells["tok/s"].tolist() == pytest.approx([1003, 2003, 4003, 8003], abs=3)
     assert "of lines alike one of" in source.steps[-1].text
+
+
+def test_lines_of_which_a_long_log_has_few_stay() -> None:
+    bars = (f"{k}/1024 [{'=' * (k // 16):64}] loss: 0.{run}\n" for run in range(64) for k in range(1024) if k % 4 == 0)
+    announced = "".join(f"number of GPUs: {run}\n" for run in range(60))
+    thinned, stride = facts.thinned_out(announced + "".join(bars))
+    assert stride > 1
+    assert thinned.count("number of GPUs: ") == 60
 
 
 @pytest.mark.parametrize(

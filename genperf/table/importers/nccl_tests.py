@@ -73,10 +73,7 @@ def plateau_in(path: str) -> dict[str, Cell]:
 
 
 def _rows(text: str) -> Iterator[tuple[dict[str, Cell], int, int, str, str, list[str]]]:
-    """Yield the machine of each row, the number of its line, its bytes, type and operation, the cells behind the root.
-
-    A text may hold several tests: the ranks of each stand above its rows.
-    """
+    """Yield the machine of each row, the number of its line, its bytes, type and operation, and the other cells."""
     hosts, above = list[str](), False
     for number, line in enumerate(text.splitlines(), 1):
         if (rank := _RANK.search(line)) is not None:
