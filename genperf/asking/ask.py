@@ -645,7 +645,12 @@ def reading_of_one_configuration(opened: Recognised) -> Reading | None:
     return None if varied or not (opened.source.runs or len(opened.source) == 1) else reading
 
 
-def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
+def in_names_of_files(name: str) -> str:
+    """Return how runs of a file each can say a count that their logs lack."""
+    return f"no log says it: put it into the names of the files, {name}_1.log, {name}_4.log, and ask the folder"
+
+
+def rows_with(reading: Reading, at: Mapping[str, str], of_files: bool = False) -> Mask:
     """Return which rows have the values `at` of columns, shape (rows,); what no run has is refused."""
     columns = reading.columns
     rows = np.ones(len(next(iter(columns.values())).texts), dtype=bool)
@@ -658,8 +663,8 @@ def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
             same, levels, column = devices == amount(text), [f"{count:g}" for count in np.unique(devices)], name
         elif column is None:
             what = f"the runs are of one configuration, and no column is '{name}'"
-            hint = f"measure a second scale and name both: genperf ask RUN1 RUN2 --at {name}={text}"
-            raise TableError(what, hint=hint)
+            several = f"measure a second scale and name both: genperf ask RUN1 RUN2 --at {name}={text}"
+            raise TableError(what, hint=in_names_of_files(name) if of_files else several)
         else:
             same, levels = columns[column].rows_with(text, EXACTLY), [*columns[column].levels]
         if not same.any():

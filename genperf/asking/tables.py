@@ -23,6 +23,7 @@ from genperf.asking.ask import (
     Measured,
     Question,
     facts_at,
+    in_names_of_files,
     measured,
     measured_text,
     question_of,
@@ -62,6 +63,7 @@ from genperf.vocabulary.names import (
     canonical_of,
     command_about,
     counts_devices,
+    counts_scale,
     is_efficiency,
     is_relative,
     meant_by,
@@ -444,7 +446,7 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
     """Return what the runs of one configuration measured; it is blind to what of the question they do not show."""
     verdict, reason = (BLIND, opened.notes[0]) if opened.notes else ("ok", "it was measured")
     source, at = opened.source, {k: v for k, v in opened.at.items() if k != SCALE}
-    rows, answers, count = rows_with(reading, opened.at), [], reading.scale or "gpus"
+    rows, answers, count = rows_with(reading, opened.at, opened.source.unit == "file"), [], reading.scale or "gpus"
     another_scale = f"One scale was measured: a run at another count of {count} shows how it scales "
     another_scale += f"(genperf ask RUN1 RUN2 --at {count}=64)."
     names = [n for n in reading.quantities if opened.want is None or n == reading.quantities[0]]
@@ -493,6 +495,8 @@ def _rejected_rows_text(table: Table) -> str:
 
 def _hint_beside(opened: Recognised, name: str) -> str:
     """Return what to ask in place of a name that the table lacks: its settings, or the command that a word is about."""
+    if opened.source.unit == "file" and counts_scale(name):
+        return in_names_of_files(name)
     settings = opened.reading.names_in_role("made", "setting", "kind")
     hint = did_you_mean(name, settings, otherwise=f"--at with one of {listed(settings) or 'none'}")
     unread = " ".join(word.lower() for word in opened.at if word not in opened.reading.columns)

@@ -383,3 +383,15 @@ def test_what_elapsed_between_two_times_of_day_is_measured(tmp_path: Path) -> No
     (tmp_path / "jobs.csv").write_text("\n".join(["nodes,start,end", *rows]))
     answer = ask(tmp_path / "jobs.csv", nodes=8)
     assert (answer.answers[0].quantity, answer.value) == ("duration", pytest.approx(780.0, rel=0.02))
+
+
+@pytest.mark.parametrize("batches", [(8, 8), (8, 16)])
+def test_a_hint_for_logs_that_say_no_count_leads_to_an_answer(tmp_path: Path, batches: tuple[int, int]) -> None:
+    for name, batch, seconds in zip(("alpha", "beta"), batches, (1.5, 2.5), strict=True):
+        (tmp_path / f"{name}.log").write_text(f"batch: {batch}\n" + f"duration: {seconds} s\n" * 3, encoding="utf-8")
+    with pytest.raises(TableError) as refused:
+        ask(tmp_path, at={"nodes": "16"})
+    assert "nodes_1.log, nodes_4.log" in str(refused.value.hint)
+    for name, count in (("alpha", 1), ("beta", 4)):
+        (tmp_path / f"{name}.log").rename(tmp_path / f"nodes_{count}.log")
+    assert ask(tmp_path, at={"nodes": "16"}).answers[0].value > 2.0
