@@ -6,7 +6,10 @@ The public names are handed on lazily, so that importing `genperf` costs nothing
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
+from types import FunctionType
 from typing import Any
+
+from genperf.errors import checked
 
 __version__ = "0.2.0"
 
@@ -49,8 +52,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'genperf' has no attribute '{name}'")
     home = import_module(_HOME[name])
     value: Any = home if home.__name__ == f"genperf.{name}" else getattr(home, name)
-    if name in _OPENED:
-        value = _opening(value, *_OPENED[name])
+    if isinstance(value, FunctionType):
+        value = checked(_opening(value, *_OPENED[name]) if name in _OPENED else value, opens=name in _OPENED)
     globals()[name] = value
     return value
 

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, partial
 from itertools import islice
+from numbers import Integral
 from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -34,7 +35,7 @@ class Engine(Struct, frozen=True):
         known_name("engine", self.name, ENGINES)
         if self.name == "local" and self.address is not None:
             raise GenperfError(f"the local engine has no address ('{self.address}')", hint="--engine dask with it")
-        if not isinstance(self.workers, int) or self.workers == 0 or self.workers < -1:
+        if not isinstance(self.workers, Integral) or self.workers == 0 or self.workers < -1:
             what = f"{self.workers} is not a number of worker processes"
             raise GenperfError(what, hint="1 or more, or -1 for one per core")
 

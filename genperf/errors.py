@@ -4,8 +4,15 @@ Every error a user can cause is a `GenperfError`; the command line prints it and
 so no traceback reaches anyone for bad input.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, TypeVar
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from os import PathLike
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
@@ -35,16 +42,78 @@ class GenperfError(Exception):
         return f"{head}\n  try: {self.hint}" if self.hint else head
 
 
-def check_configuration(at: object, example: str) -> None:
-    """Refuse a configuration that is no mapping of values by name, and show what to write.
+#: What an argument of a type is called in a message.
+_KINDS: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bool: "True or False",
+    Path: "a path",
+    Mapping: "a mapping such as {'gpus': 64}",
+    Sequence: "a list",
+    Iterable: "a list",
+    Callable: "a function",
+    type(None): "None",
+}
+#: What stands for a type of Python: numpy's numbers and any path do as well.
+_ACCEPTED: dict[Any, Any] = {int: Integral, float: Real, Path: PathLike}
 
-    >>> check_configuration("gpus=64", "compare(model, {'gpus': 64})")
+
+def checked(function: Callable[..., R], opens: bool = False) -> Callable[..., R]:
+    """Return a public function that refuses arguments of another type than it says.
+
+    What is opened, as tables and the first argument of one that `opens` it, is refused where it is opened.
+
+    >>> def fit(seed: int, penalty: Literal["l1", "l2"] = "l2") -> None: ...
+    >>> checked(fit)(0, "l3")
     Traceback (most recent call last):
-    genperf.errors.GenperfError: a configuration is a mapping of values by name, not 'gpus=64'
-      try: compare(model, {'gpus': 64})
+    genperf.errors.GenperfError: fit: penalty is 'l1' or 'l2', not 'l3'
+      try: help(genperf.fit) lists what it takes
     """
-    if not isinstance(at, Mapping | None):
-        raise GenperfError(f"a configuration is a mapping of values by name, not {at!r}", hint=example)
+    signature, types = inspect.signature(function), typing.get_type_hints(function)
+    first = next(iter(signature.parameters)) if opens else ""
+
+    hint = f"help(genperf.{function.__name__}) lists what it takes"
+
+    @functools.wraps(function)
+    def with_checks(*arguments: Any, **options: Any) -> R:
+        for name, value in signature.bind(*arguments, **options).arguments.items():
+            kind = Any if name == first else types.get(name, Any)
+            if not (signature.parameters[name].kind.name.startswith("VAR") or _is_opened(kind) or _is_of(value, kind)):
+                raise GenperfError(f"{function.__name__}: {name} is {_name_of(kind)}, not {value!r}", hint=hint)
+        return function(*arguments, **options)
+
+    return with_checks
+
+
+def _is_opened(kind: Any) -> bool:
+    """Tell whether a parameter takes tables, of which there are more kinds than types."""
+    return any(getattr(one, "__name__", "") in ("DataFrame", "Table") for one in (kind, *typing.get_args(kind)))
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Tell whether a value is of an annotated type; names in a mapping are texts, and a list is checked throughout."""
+    origin, of = typing.get_origin(kind), typing.get_args(kind)
+    if kind is Any:
+        return True
+    if origin is Literal:
+        return any(value is one or (isinstance(value, str) and value == one) for one in of)
+    if origin in (typing.Union, UnionType):
+        return any(_is_of(value, one) for one in of)
+    if not isinstance(value, _ACCEPTED.get(kind, origin or kind)):
+        return False
+    names = value if origin is Mapping or (origin in (Sequence, Iterable) and isinstance(value, list | tuple)) else ()
+    return all(_is_of(one, of[0]) for one in names)
+
+
+def _name_of(kind: Any) -> str:
+    """Return what the values of an annotated type are called."""
+    origin, of = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, UnionType):
+        return " or ".join(map(_name_of, of))
+    if origin is Literal:
+        return " or ".join(map(repr, of))
+    return _KINDS.get(origin or kind, f"a {getattr(kind, '__name__', kind)}")
 
 
 def attempted(work: Callable[..., R], *arguments: Any) -> R | GenperfError:

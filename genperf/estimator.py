@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from genperf.arrays import Array, Index
-from genperf.errors import GenperfError
-from genperf.fitting import fit
+from genperf.errors import GenperfError, checked
+from genperf.fitting import fit as fit_of_any
 from genperf.panel import read_table
 
+#: scikit-learn hands on what a search gives, of any type.
+fit = checked(fit_of_any)
 _TARGET, _WEIGHT = "_target", "_weight"
 #: What `genperf.fit` takes as it is.
 _OPTIONS = ("structure", "loss", "penalty", "lam", "solver", "seed")
@@ -81,12 +83,10 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         # scikit-learn's check returns both X and y.
         (_, measured), frame = self._checked(X, y=y, y_numeric=True)
-        try:
-            check_non_negative(frame.select_dtypes("number").to_numpy(), "GenericRegressor")
-        except ValueError as error:
+        if (frame.select_dtypes("number") < 0).any(axis=None):
             # Of a pipeline, most often those that StandardScaler centred.
             hint = "factors are counts and sizes: leave StandardScaler out, a model has its scales itself"
-            raise ValueError(f"{str(error).rstrip('.')}: {hint}") from None
+            raise ValueError(f"Negative values in data passed to GenericRegressor: {hint}")
         if np.any(measured <= 0):
             raise ValueError("y must be above zero; it has values of zero or below")
         if len(frame) < 2:
@@ -154,11 +154,15 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the checked input, and its rows by the columns' names, or x0, x1, … where they have none."""
         # Named columns may be of mixed kinds.
         named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
-        checked = validate_data(self, X, dtype=None if named else "numeric", **checks)
         if named:
-            return checked, X.reset_index(drop=True).copy()
-        values = np.asarray(checked[0] if "y" in checks else checked)
-        return checked, pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
+            # scikit-learn takes names that no number of numpy stands for, such as Arrow's, as objects.
+            names = [name for name, cells in X.items() if cells.dtype.kind not in "iufb"]
+            X = X.astype(dict.fromkeys(names, object)).infer_objects()
+        validated = validate_data(self, X, dtype=None if named else "numeric", **checks)
+        if named:
+            return validated, X.reset_index(drop=True)
+        values = np.asarray(validated[0] if "y" in checks else validated)
+        return validated, pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -205,7 +209,7 @@ class ScaleSplit(BaseCrossValidator):  # type: ignore[misc]
             raise GenperfError(f"there is no column '{self.column}'", hint=f"one of {', '.join(map(str, names))}")
         values = np.asarray(rows[self.column] if self.column in names else rows.iloc[:, int(self.column)])
         counts = np.unique(values)
-        if not 1 <= self.n_splits < len(counts):
+        if not (isinstance(self.n_splits, int) and 1 <= self.n_splits < len(counts)):
             needed = f"{self.n_splits} splits need {self.n_splits + 1} counts of '{self.column}'"
             raise GenperfError(f"{needed}, and there are {len(counts)}")
         for count in counts[::-1][: self.n_splits]:

@@ -3,7 +3,8 @@
 import math
 import re
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
+from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 from msgspec import Struct
@@ -14,7 +15,7 @@ from genperf.errors import GenperfError
 
 def check_interval(interval: float) -> None:
     """Refuse a nominal coverage that no interval has."""
-    if not 0.0 < interval < 1.0:
+    if not (isinstance(interval, Real) and 0.0 < interval < 1.0):
         raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
 
 
@@ -588,6 +589,11 @@ class BestSplit(Struct, frozen=True):
     chance: float
 
 
+def _same(value: Any) -> Any:
+    """Return a value as it is."""
+    return value
+
+
 class Facts(Struct, frozen=True, eq=False, dict=True):
     """What is known of one configuration: numbers with names, each computed once."""
 
@@ -638,6 +644,11 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     series: Mapping[str, str] = {}
     #: The column of what is no step of workers: its name, its unit, and how much of it a second is.
     column: tuple[str, str, float] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is computed once it is asked for is pickled, or copied, as it is computed.
+        values = (getattr(self, name) for name in self.__struct_fields__)
+        return Facts, tuple(partial(_same, value()) if callable(value) else value for value in values)
 
     @cached_property
     def start(self) -> Stage:

@@ -138,3 +138,14 @@ def test_columns_are_named_in_a_text_or_by_their_place() -> None:
     assert by_place == [[4, 5], [4, 5]]
     with pytest.raises(GenperfError, match="no column 'workers'"):
         list(gp.ScaleSplit("workers").split(frame.to_numpy()))
+
+
+@pytest.mark.parametrize("kinds", [{"backend": "pyarrow"}, {"backend": "numpy_nullable"}, {"object": True}], ids=str)
+def test_a_table_of_any_kinds_of_cells_is_fitted_alike(kinds: dict[str, Any]) -> None:
+    X = pd.DataFrame({"net": ["a", "b"] * 4, "workers": [1, 1, 2, 2, 4, 4, 8, 8]})
+    y = [(1 + (k % 2)) * (1 + 8 / n) for k, n in enumerate(X["workers"])]
+    model = GenericRegressor("auto", extrinsic=["workers"], categorical=["net"])
+    same = X.astype(object) if "object" in kinds else X.convert_dtypes(dtype_backend=kinds["backend"])
+    np.testing.assert_array_equal(model.fit(same, y).predict(same), model.fit(X, y).predict(X))
+    with pytest.raises(ValueError, match="fit: seed is a whole number, not 'x'"):
+        model.set_params(seed="x").fit(X, y)

@@ -24,7 +24,7 @@ from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import QUANTITIES
 from genperf.panel.reading import Reading
 from genperf.prediction.predict import THROUGHPUT
-from genperf.table.clean import label
+from genperf.table.clean import finite, label
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import (
     RELATIVE,
@@ -204,17 +204,16 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
             if growth.grows and growth.marginal is not None:
                 # Whether growing pays, and what it costs: infinitely much where a further sample takes for ever.
                 ratio = growth.marginal.value
-                finite = ratio != float("inf")
+                is_finite = ratio != float("inf")
                 numbers["pays"] = growth.chance
-                numbers |= {"marginal_cost_ratio": ratio} if finite else {"marginal_cost": None}
-                if growth.costs is not None and finite:
+                numbers |= {"marginal_cost_ratio": ratio} if is_finite else {"marginal_cost": None}
+                if growth.costs is not None and is_finite:
                     numbers[f"marginal_cost{ending}"] = growth.costs[0] * ratio
         numbers |= {"fits": expected.fits} if facts.can_fail else {}
         numbers |= facts.quantities
         if (turn := facts.turn()) is not None:
             ends = zip(("count", "lower", "upper"), turn.count.ends, strict=True)
-            best = {end: value if np.isfinite(value) else None for end, value in ends}
-            numbers["best"] = {**best, "chance": turn.reached, "upto": turn.upto}
+            numbers["best"] = {**finite(dict(ends)), "chance": turn.reached, "upto": turn.upto}
         return {**numbers, **facts.published().numbers, **({} if facts.plan is None else facts.plan.numbers)}
 
     @property

@@ -175,9 +175,6 @@ def ask(
     >>> round(ask("8xh100", model="7B", tokens_per_s=76800).to_dict()["mfu"], 3)
     0.408
     """
-    if not isinstance(want, str | None) or not isinstance(at, Mapping | None):
-        what = f"a quantity is named in a text and a configuration in a mapping, not {(want if at is None else at)!r}"
-        raise GenperfError(what, hint="ask(table, gpus=64), or ask(table, at={'gpus': 64})")
     question = question_of(
         price=price, per=per, work=work, tokens=tokens, peak=peak, hints=hints,
         samples=samples, deadline=deadline, budget=budget,

@@ -18,6 +18,7 @@ from genperf.panel.panel import Target
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.table.cells import records
+from genperf.table.clean import finite
 from genperf.words.growth import crossover_sentence, overlap_sentence, turn_sentence
 from genperf.words.numbers import (
     LEAST_DECIDED,
@@ -135,7 +136,7 @@ class PrintedAnswer(Struct, frozen=True, eq=False):
                 plain[name] = value.to_dict()
             elif not isinstance(value, (Curves, MixtureForecast, Ladder)):
                 plain[name] = value
-        return plain
+        return dict(finite(plain))
 
     def __str__(self) -> str:
         texts = list[str]()

@@ -14,7 +14,7 @@ from genperf.attribution.draws import curves_of, interval_about
 from genperf.attribution.elasticity import DOUBLING, SLOPE, Sobol, doublings_by_level, elasticity_table, sensitivity
 from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.terms import HIDDEN, TermParts, serving, term_contributions, term_tables
-from genperf.errors import GenperfError, check_configuration
+from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.formula import Call, Node, calls_in, chain, evaluate, names_in
 from genperf.panel.configurations import kept_beside
@@ -89,7 +89,6 @@ def explain(
         raise GenperfError("explain takes one model, and this holds those of several groups", hint="result[GROUP]")
     levels = ends_of(interval)
     at = known_names(at, result.schema) if isinstance(at, Mapping) else at
-    check_configuration(versus, "explain(model, {'gpus': 16}, versus={'gpus': 8})")
     result = answering(result, at, versus)
     query = result.query(at)
     varying = tuple(f.name for f in result.schema.factors if f.name in query.given)
@@ -100,9 +99,6 @@ def explain(
     ]
     of_each_kind = zip(*tables_of_blocks, strict=True)
     terms, sums, members, elasticities = (pd.concat(tables, ignore_index=True) for tables in of_each_kind)
-    for name, option, kind in (("knee", knee, Knee), ("sobol", sobol, Sobol)):
-        if not isinstance(option, bool | kind):
-            raise GenperfError(f"{name} is True or a {kind.__name__}, and not {option!r}")
     point = query.single("a knee and a comparison are those of one configuration") if versus or knee else {}
     given_values = dict(at) if isinstance(at, Mapping) else {name: point[name] for name in query.given if name in point}
     # A count that nobody gave is no point of the curve.

@@ -22,7 +22,7 @@ from genperf.causes.laws import (
     Runs,
     evidence_of,
 )
-from genperf.errors import GenperfError, check_configuration, suggest
+from genperf.errors import GenperfError, suggest
 from genperf.facts import Cause
 from genperf.formula import names_in, parse, values_of
 from genperf.models.network import checked_hints, network_of
@@ -126,7 +126,6 @@ def why(
     >>> print(gp.why(table).causes[0].cause)
     exchange not overlapped
     """
-    check_configuration(at, "why(table, {'gpus': 16})")
     chosen = _measured(runs, at, work, hints)
     if sound is not None:
         compared_runs, levels = (runs, {**(at or {}), **sound}) if isinstance(sound, Mapping) else (sound, None)

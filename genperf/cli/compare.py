@@ -58,8 +58,7 @@ def compare(
     Each comes with the probability of being the best; changes, and all with a price, with the cost of the same work.
     """
     from genperf import search
-    from genperf.cli.options import alternatives, configuration, model_or_table, paid_at, single
-    from genperf.panel.quantities import training_of
+    from genperf.cli.options import alternatives, configuration, model_or_table, single
     from genperf.result import is_model
     from genperf.search.compare import bandwidth_of_runs, of_variants
     from genperf.table.shape import VARIANT
@@ -76,9 +75,8 @@ def compare(
     for text in changes:
         fitted, change = configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted, bandwidth_of_runs)
         changed.append(change)
-    training = training_of(tokens, peak)
-    about |= {"tokens": training.tokens, "peak": training.peak}
-    ranking = search.compare(fitted, wanted, changed or over, price=paid_at(price, per), **about)
+    about |= {"price": price, "per": per, "tokens": tokens, "peak": peak}
+    ranking = search.compare(fitted, wanted, changed or over, **about)
     if out.written(ranking, ranking.table):
         return
     out.lines(ranking.lines)

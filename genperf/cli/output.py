@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import shutil
@@ -133,22 +132,12 @@ def visible(text: str) -> str:
 
 def show_json(value: Any) -> None:
     """Print strict JSON: what is not finite or is missing is null, what JSON has no type for (a date) is text."""
-    from genperf.table.clean import is_missing
+    from genperf.table.clean import finite, is_missing
 
     def as_text(value: Any) -> str | None:
         return None if is_missing(value) else str(value)
 
     click.echo(json.dumps(finite(value), indent=1, allow_nan=False, ensure_ascii=False, default=as_text))
-
-
-def finite(value: Any) -> Any:
-    """Replace numbers that JSON does not have by None, and numpy's by Python's."""
-    if isinstance(value, dict):
-        return {str(k): finite(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(v) for v in value]
-    plain = value.item() if hasattr(value, "item") else value
-    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
 
 
 def show_predictions(table: Shown, plain: bool = False) -> None:

@@ -47,6 +47,8 @@ class FitOptions(Struct, frozen=True, dict=True):
         loss_named(self.loss)
         penalty_named(self.penalty, self.strength if self.lam != "cv" else 0.0)
         solver_named(self.solver)
+        if self.draws < 1:
+            raise FitError(f"the constants are drawn once or more, not {self.draws} times", hint="draws=200")
         known_name("structure", self.structure, ("auto", *STRUCTURES), FitError)
 
     @cached_property

@@ -10,7 +10,7 @@ import pandas as pd
 from msgspec import structs
 
 from genperf.engine import Engine, one_blas_thread
-from genperf.errors import FitError
+from genperf.errors import FitError, FormulaError, GenperfError, attempted
 from genperf.estimate import FitOptions
 from genperf.fitting.auto import AUTO, Auto
 from genperf.fitting.model import ExpressionModel, FamilyModel, FormulaModel, GenericModel, Model
@@ -135,15 +135,23 @@ def fit(
         chosen = model_for(table, model, options, pool, also_models)
         earlier = {} if resume is None else resume.results
         if table.group:
-            return fit_fleet(
-                table,
-                partial(chosen.groups, seed=seed),
-                where,
-                together=chosen.tables_per_task(table),
-                earlier=lambda key, part: chosen.reused(earlier.get(key), part, seed),
-                progress=progress,
-                checkpoint=checkpoint,
-            )
+            try:
+                return fit_fleet(
+                    table,
+                    partial(chosen.groups, seed=seed),
+                    where,
+                    together=chosen.tables_per_task(table),
+                    earlier=lambda key, part: chosen.reused(earlier.get(key), part, seed),
+                    progress=progress,
+                    checkpoint=checkpoint,
+                )
+            except FitError as error:
+                # Why the first group could not be fitted has a place in the formula, or what to try.
+                reason = attempted(chosen.one, next(iter(table.groups()))[1], seed)
+                if isinstance(reason, FormulaError):
+                    raise reason from None
+                error.hint = reason.hint if isinstance(reason, GenperfError) else None
+                raise
         return chosen.reused(earlier.get(()), table, seed) or chosen.one(table, seed)
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from genperf.errors import GenperfError, Note, TableError, counted, listed, suggest
+from genperf.errors import GenperfError, Note, TableError, counted, known_name, listed
 from genperf.formula import parse
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.evidence import MONEY, role_by_words
@@ -368,6 +368,8 @@ def recognised(
 ) -> Recognised:
     """Read the cells of a table of any shape, whose columns are to be recognised for a question; given options win."""
     options = given or {}
+    for name in options:
+        known_name("option of a table", name, OPTIONS, TableError)
     roles, delimiter, aggregate = Roles.of(options), options.get("delimiter") or None, options.get("aggregate")
     path = str(table) if isinstance(table, str | Path) and str(table) != "-" else ""
     if aggregate and not path:
@@ -467,9 +469,6 @@ def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] 
        batch
     0   32.0
     """
-    unknown = next((name for name in roles if name not in OPTIONS), None)
-    if unknown is not None:
-        raise TableError(f"read_table has no option '{unknown}'", hint=suggest(unknown, OPTIONS))
     return recognised(source, roles, mapping).table()
 
 

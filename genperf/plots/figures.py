@@ -25,6 +25,7 @@ from genperf.prediction import central_times
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
 from genperf.table.cells import Role
+from genperf.table.content import write_file
 from genperf.validation import Validation, validate
 from genperf.words.numbers import constant_unit, heading, only_for_times, rate_unit
 
@@ -159,7 +160,7 @@ def kind_of(path: str | Path) -> str:
 
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure in the format of its path's ending: png, svg or pdf."""
-    Path(path).write_bytes(image(figure, kind_of(path)))
+    write_file(path, image(figure, kind_of(path)))
 
 
 _MARKERS = "osD^vPX*"

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Array
 from genperf.discrepancy import Discrepancy, Process, Stack
 from genperf.expression import Constant, Expression
+from genperf.facts import ends_of
 from genperf.prediction.bands import MixtureForecast, quantiles
 
 #: Size of a number that is a logarithm of a time, or its standard deviation. Times are 1e-30 to 1e30: ln T spans 140.
@@ -141,8 +142,8 @@ class Member(Struct, frozen=True, eq=False, dict=True):
 
         A value at its bound has no draw at the bound itself where these are predictive of the constant.
         """
-        tail, last = (1.0 - level) / 2.0, len(self.draws) - 1
-        places = [(place, int(place), min(int(place) + 1, last)) for place in (tail * last, (1.0 - tail) * last)]
+        last = len(self.draws) - 1
+        places = [(end * last, int(end * last), min(int(end * last) + 1, last)) for end in ends_of(level)]
         draws = np.ascontiguousarray(self.draws.T)
         of = np.partition(draws, [k for _, *neighbours in places for k in neighbours], axis=1)
         low, high = (of[:, below] + (place - below) * (of[:, above] - of[:, below]) for place, below, above in places)

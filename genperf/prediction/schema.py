@@ -197,7 +197,7 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
     if isinstance(data, Source):
         return data
     if isinstance(data, Mapping):
-        return source_of_columns(combine(known_names(data, schema)), unit="")
+        return source_of_columns(combine(known_names({str(n): value for n, value in data.items()}, schema)), unit="")
     if isinstance(data, str | Path):
         factors = {factor.name for factor in schema.factors}
         source = understood(data, named=factors)
@@ -352,7 +352,7 @@ def _checked(factor: Factor, source: Source, schema: Schema, new_levels: bool = 
         faults = {row: "is a level that was never measured" for row in unknown if values[row] in refused}
     if faults:
         row, reason = min(faults.items())
-        hint, cell = None, cells[row]
+        hint, cell = f"a number; the runs have {factor.lower:g} to {factor.upper:g}", cells[row]
         if not factor.numeric:
             cell = values[row]
             among = f"one of {listed(factor.levels)}" + (ANSWERED if answered(factor, cell) else "")

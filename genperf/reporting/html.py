@@ -56,6 +56,7 @@ from genperf.reporting.proposal import asset, filled
 from genperf.result import FitResult, GroupedResult
 from genperf.search.problem import Goal, capacity_constraints, models_of, most_measured_group
 from genperf.search.space import split_columns
+from genperf.table.content import write_file
 from genperf.validation import Validation, validate
 from genperf.validation.splits import split
 from genperf.vocabulary.headers import UNNAMED
@@ -384,9 +385,8 @@ def report(
         if not isinstance(validation, Validation):
             validation = held_out(table, model, scheme=scheme, along=view.along, seed=seed, workers=workers)
         what = fit(table, model, seed=seed, workers=workers)
-    place = Path(path)
-    place.write_text(page(what, view, table=table, validation=validation, workers=workers), encoding="utf-8")
-    return place
+    write_file(path, page(what, view, table=table, validation=validation, workers=workers))
+    return Path(path)
 
 
 def page(

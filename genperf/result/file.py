@@ -20,7 +20,7 @@ from genperf.prediction import Member, discrepancies_of, stack_of
 from genperf.result import layout
 from genperf.result.arrays import LARGEST, encoded, unpacked
 from genperf.result.fit_result import FitResult, GroupedResult
-from genperf.table.content import MAX_FILE_BYTES, OF_TABLES, names_several, read_bounded
+from genperf.table.content import MAX_FILE_BYTES, OF_TABLES, names_several, read_bounded, write_file
 from genperf.table.text import DELIMITERS
 
 _MAKE = "make one with genperf fit TABLE … -o model.json"
@@ -150,7 +150,7 @@ def save_model(result: FitResult | GroupedResult, path: str | Path) -> None:
     >>> load_model(path).model
     'amdahl'
     """
-    Path(path).write_text(dump_model(result), encoding="utf-8")
+    write_file(path, dump_model(result))
 
 
 def load_model(path: str | Path) -> FitResult | GroupedResult:
@@ -169,7 +169,7 @@ def load_model(path: str | Path) -> FitResult | GroupedResult:
     except FileNotFoundError:
         raise ModelError("no such file", where=where, hint=_MAKE) from None
     except IsADirectoryError:
-        raise ModelError("is a directory, not a model", where=where) from None
+        raise ModelError("is a directory, not a model", where=where, hint=_MAKE) from None
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise ModelError(f"cannot be read ({reason})", where=where) from None

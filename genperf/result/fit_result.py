@@ -75,7 +75,8 @@ class Result:
         DataFrame
             The given columns, then the target by its name (`time`), `lower` and `upper` in its unit, of each further
             quantity its value and the ends of its interval as `NAME`, `NAME_lower`, `NAME_upper`, then `verdict`,
-            `reason` and `fits` (the probability that a run does not fail).
+            `reason` and `fits` (the probability that a run does not fail). Of a DataFrame it has the index, unless
+            every group predicts every row.
 
         Raises
         ------
@@ -85,7 +86,11 @@ class Result:
         if (data is None) == (not values):
             what = "values are given twice" if values else "nothing is requested"
             raise TableError(what, hint="predict(workers=32), or predict({'workers': [32, 64]}), or predict(table)")
-        return frame_of(self.predict_columns(values if data is None else data, interval, band))
+        import pandas as pd
+
+        frame = frame_of(self.predict_columns(values if data is None else data, interval, band))
+        # `runs["predicted"] = …` puts each value beside its row, also of rows that were sorted or chosen.
+        return frame.set_axis(data.index) if isinstance(data, pd.DataFrame) and len(data) == len(frame) else frame
 
     def predict_columns(
         self,

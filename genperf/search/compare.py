@@ -16,16 +16,27 @@ from genperf.arrays import Array, Columns, Index, Mask
 from genperf.attribution.answers import Line, PrintedAnswer, described
 from genperf.attribution.draws import curves_of
 from genperf.attribution.terms import term_contributions
-from genperf.errors import GenperfError, attempted, check_configuration, did_you_mean
+from genperf.errors import GenperfError, attempted, did_you_mean
 from genperf.facts import ENDS, Paid, Training, ends_of
 from genperf.fitting import model_of
 from genperf.formula import call, values_of
+from genperf.formula.amounts import amount
 from genperf.models import MODELS
 from genperf.models.network import BANDWIDTH, HINTS
 from genperf.panel import Table
 from genperf.panel.configurations import kept_beside, left_open
 from genperf.panel.panel import StepWork, Target
-from genperf.panel.quantities import ONE, QUANTITIES, REPORTED, beside, paid_by_runs, paid_for, quantities_of
+from genperf.panel.quantities import (
+    ONE,
+    QUANTITIES,
+    REPORTED,
+    beside,
+    paid_by_runs,
+    paid_for,
+    price_of,
+    quantities_of,
+    training_of,
+)
 from genperf.peaks import link_rate
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
@@ -151,10 +162,11 @@ def compare(
     over: str | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     *,
     maximize: bool = False,
-    price: Paid | None = None,
+    price: Paid | str | None = None,
+    per: str | None = None,
     work: str | None = None,
-    tokens: float | None = None,
-    peak: float | None = None,
+    tokens: str | float | None = None,
+    peak: str | float | None = None,
     interval: float = 0.9,
     seed: int = 0,
     **configuration: Any,
@@ -175,15 +187,17 @@ def compare(
         another network where `at` has that of the runs.
     maximize : bool
         Whether the largest value is the best; else the smallest.
-    price : Paid, optional
-        Then, and for changes, alternatives have the cost of their work and the probability that it is the least.
+    price, per : str, optional
+        Of a machine, `2/h`, and what counts the machines: then, and for changes, alternatives have the cost of their
+        work and the probability that it is the least.
     work : str, optional
         The samples of a step, a formula over the columns; from the columns where omitted.
-    tokens : float, optional
-        Of a training of a transformer: each alternative then has the days that it takes, and with a price its cost.
-    peak : float, optional
-        Of a transformer, the operations per second of a device at most: each alternative then has its utilisation
-        (MFU), a fraction.
+    tokens : str or float, optional
+        Of a training of a transformer, `300B`: each alternative then has the days that it takes, and with a price its
+        cost.
+    peak : str or float, optional
+        Of a transformer, `h100` or the operations per second of a device at most: each alternative then has its
+        utilisation (MFU), a fraction.
     interval : float
         Nominal coverage.
     seed : int
@@ -204,7 +218,6 @@ def compare(
     0       jax  3.00
     1     mxnet  3.25
     """
-    check_configuration(at, "compare(model, {'gpus': 64}, over=[{'gpus': 32}])")
     at, over = {**(at or {}), **configuration}, [over] if isinstance(over, Mapping) else over
     factor, changes = (over, ()) if over is None or isinstance(over, str) else (None, tuple(over))
     # A table is read with what a question names as settings: the factor as well, though it has no value.
@@ -217,7 +230,8 @@ def compare(
     # What changes leave open is as in the runs of the first model.
     starts = compared[:1] if changes else compared
     setting = _shared_setting([(group, model) for group, model, _ in starts], levels, columns)
-    question = _Question(columns, work, interval, Training(tokens, peak), price, maximize, bool(changes), setting)
+    training, paid = training_of(tokens, peak), price_of(price, per) if isinstance(price, str) else price
+    question = _Question(columns, work, interval, training, paid, maximize, bool(changes), setting)
     outcomes, refused = list[_Outcome](), dict[str, GenperfError]()
     for place, (group, model, changes_of_model) in enumerate(compared):
         outcome = attempted(_outcome, model, group, levels, changes_of_model, question, seed + place)
@@ -249,7 +263,8 @@ def compare(
     notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
     notes += [f"{group} is not compared: {error.message}" for group, error in refused.items()]
     certain = (low > 0.0 or second_fails) and BLIND not in [*ranked["verdict"][: 1 if second_fails else 2]]
-    return Ranking(dict(at), names, ranked, sentence, certain, schema.target, tuple(notes), schema.of_steps)
+    at = {name: text if (value := amount(str(text))) is None else value for name, text in at.items()}
+    return Ranking(at, names, ranked, sentence, certain, schema.target, tuple(notes), schema.of_steps)
 
 
 class _Question(Struct, frozen=True):

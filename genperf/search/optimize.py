@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 from genperf.arrays import Array, Index, front_of
 from genperf.attribution.answers import Line, PrintedAnswer
 from genperf.attribution.draws import shares
-from genperf.errors import LISTED, GenperfError, Note, attempted, check_configuration, counted
+from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
 from genperf.formula import names_in, quote_name
 from genperf.panel.panel import Target
@@ -294,7 +294,6 @@ def optimize(
     if goal.maximize is not None and minimize is not None:
         raise GenperfError("one formula is to be small and another large", hint="--minimize or --maximize")
     constraints = [where] if isinstance(where, str) else list(where)
-    check_configuration(over, "optimize(model, {'gpus': [8, 16, 32]})")
     models, over = models_of(result, over)
     task = _Task(over, constraints, minimize, job, goal, interval, top)
     attempts = [(group, attempted(_solve, model, task, group)) for group, model in models]

@@ -23,7 +23,17 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Index, Integers, Objects
 from genperf.errors import Note, counted
-from genperf.table.clean import MISSING, Rejection, is_missing, is_number, label, number_in, seconds_of, text_numbers
+from genperf.table.clean import (
+    MISSING,
+    Rejection,
+    finite,
+    is_missing,
+    is_number,
+    label,
+    number_in,
+    seconds_of,
+    text_numbers,
+)
 from genperf.vocabulary import late, section, words_of
 from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, canonical_time, header_of, is_other_word, unit_of
 from genperf.vocabulary.names import LEVELS, meant_by, words_in
@@ -57,11 +67,11 @@ def neutral(text: str) -> str:
 
 
 def records(table: pd.DataFrame | Mapping[str, Cells]) -> list[dict[str, Any]]:
-    """Return the rows of a table as plain values by name; what is missing is None."""
+    """Return the rows of a table as plain values by name; what is missing or not finite is None."""
     names, columns = [*map(str, table)], [cells.tolist() for _, cells in table.items()]
     # A frame without columns has rows as well.
     rows = [*zip(*columns, strict=True)] if names else [()] * len(table)
-    return [{n: None if is_missing(v) else v for n, v in zip(names, row, strict=True)} for row in rows]
+    return [{n: None if is_missing(v) else finite(v) for n, v in zip(names, row, strict=True)} for row in rows]
 
 
 def csv_pieces(table: pd.DataFrame | Mapping[str, Cells], raw: bool = False, delimiter: str = ",") -> Iterator[str]:

@@ -202,6 +202,16 @@ def is_missing(cell: Any) -> bool:
     return cell is None or (not isinstance(cell, str) and str(cell) in {"nan", "<NA>", "NaT"})
 
 
+def finite(value: Any) -> Any:
+    """Replace numbers that JSON does not have by None, and numpy's by Python's."""
+    if isinstance(value, dict):
+        return {str(k): finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(v) for v in value]
+    plain = value.item() if hasattr(value, "item") else value
+    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
+
+
 def filled(cells: Iterable[Any]) -> Mask:
     """Return which cells hold something: no blanks, and no word for a missing value."""
     return np.array([label(cell).lower() not in MISSING | {""} for cell in cells], dtype=bool)

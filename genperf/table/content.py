@@ -197,6 +197,15 @@ def read_text(source: str | Path) -> tuple[str, str]:
     return name, decoded(data, name)
 
 
+def write_file(path: str | Path, content: str | bytes) -> None:
+    """Write a file, and say of one that cannot be written what to try."""
+    try:
+        Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
+    except OSError as error:
+        hint = "name a file in a folder that there is"
+        raise GenperfError(f"cannot be written ({error.strerror})", hint=hint, where=str(path)) from None
+
+
 def _unreadable(path: str | Path, error: Exception) -> TableError:
     """Return the error for a file that cannot be read."""
     if isinstance(error, FileNotFoundError):

@@ -13,7 +13,7 @@ import os
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -587,15 +587,16 @@ def _from_object(source: Any, delimiter: str | None) -> Source:
         data = source.read()
         return _from_text(data if isinstance(data, str) else content.decoded(data, kind), kind, delimiter)
     frame: Any = source
-    are_rows = isinstance(source, list) and bool(source) and all(isinstance(row, Mapping) for row in source)
     try:
-        if are_rows or isinstance(source, Mapping):
-            frame = pd.DataFrame(source)
-        elif isinstance(source, pd.Series):
+        if isinstance(source, pd.Series):
             frame = source.to_frame()
         elif hasattr(source, "to_pandas"):
             frame = source.to_pandas()
-    except ValueError as error:
+        elif isinstance(source, Iterable) and not isinstance(source, pd.DataFrame | str | bytes):
+            # Columns or rows by name: mappings, records, named tuples. Without names they are numbered.
+            frame = pd.DataFrame(source if isinstance(source, Mapping | np.ndarray) else [*source])
+            frame = None if isinstance(frame.columns, pd.RangeIndex) else frame
+    except (ValueError, TypeError) as error:
         raise TableError(f"columns by name make no table: {error}", hint="as many values in each column") from error
     except ImportError as error:
         library = type(source).__module__.partition(".")[0]
@@ -627,6 +628,7 @@ def _from_frame(frame: pd.DataFrame, name: str) -> Source:
     top = [(0, columns), *((0, [*map(str, row)]) for row in frame.head(2).itertuples(index=False))]
     below_header = with_units(top)
     frame = frame.iloc[len(top) - len(below_header) :].set_axis(pd.Index(below_header[0][1]), axis=1)
+    frame = frame.infer_objects()
     # With their unit, which tells a time from a count.
     durations = {
         str(n): [f"{seconds!r} s" if seconds == seconds else "" for seconds in cells.dt.total_seconds().tolist()]

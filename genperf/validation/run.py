@@ -1,5 +1,6 @@
 """`validate`: every model fitted on the training part of every split, and its scores on the held-out configurations."""
 
+import inspect
 import math
 import re
 import time
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Array, Integers, Objects
 from genperf.attribution.answers import Importance, Line, PrintedAnswer
 from genperf.engine import Engine, Lost, run
-from genperf.errors import LISTED, FitError, GenperfError, ModelError, Note, counted, did_you_mean
+from genperf.errors import LISTED, FitError, GenperfError, ModelError, Note, counted, did_you_mean, known_name
 from genperf.facts import check_interval
 from genperf.fitting import fit
 from genperf.fitting.auto import AUTO
@@ -34,6 +35,9 @@ from genperf.table.cells import records, with_columns
 from genperf.table.clean import labels
 from genperf.validation.learners import LEARNERS
 from genperf.validation.splits import Split, split
+
+#: What `fit` takes.
+_OPTIONS = tuple(inspect.signature(fit).parameters)
 
 _METRICS = ("mape", "median_ape", "rmse", "r2", "coverage", "width")
 #: The target of a validation that names none.
@@ -273,6 +277,8 @@ def validate(
     1      linear  5.33
     """
     check_interval(interval)
+    for name in options:
+        known_name("option of fit", name, _OPTIONS)
     address = options.pop("address", None)
     place = Engine(engine, workers, address)
     table = table.mapped(options.pop("mapping", None) or {})

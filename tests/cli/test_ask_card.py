@@ -235,7 +235,7 @@ def test_a_long_reason_of_a_verdict_stands_whole_on_the_card() -> None:
 
 @pytest.mark.parametrize("wrong", [{"want": {"gpus": 64}}, {"want": 5}, {"at": "gpus=64"}])
 def test_a_configuration_that_is_no_mapping_is_refused_in_words(wrong: dict[str, Any]) -> None:
-    with pytest.raises(gp.GenperfError, match="a quantity is named in a text and a configuration in a mapping, not "):
+    with pytest.raises(gp.GenperfError, match=r"ask: (want is a text|at is a mapping)"):
         gp.ask(WEAK, **wrong)
 
 

@@ -2,12 +2,14 @@
 
 import io
 import json
+import pickle
 import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from helpers import Shell, csv_of, done, refusal, reply
@@ -75,10 +77,25 @@ def test_a_model_where_only_a_table_is_of_use_is_named(shell: Shell, command: st
         (lambda: gp.fit(RUNS, extrinsic="gpu"), "did you mean 'gpus'?"),
         (lambda: gp.ask(RUNS, nets="a"), "the table has no setting 'nets'"),
         (lambda: gp.compare(RUNS, gpus=8), "compare"),
-        (lambda: gp.compare(RUNS, "32 vs 64 gpus"), "a mapping of values by name, not '32 vs 64 gpus'"),
-        (lambda: gp.optimize(gp.fit(RUNS, "amdahl"), "gpus"), "optimize(model, {'gpus': [8, 16, 32]})"),
-        (lambda: gp.explain(gp.fit(RUNS, "amdahl"), {"gpus": 8}, versus="gpus=4"), "versus={'gpus': 8}"),
-        (lambda: gp.why(RUNS, "gpus=8"), "why(table, {'gpus': 16})"),
+        (lambda: gp.compare(RUNS, "32 vs 64 gpus"), "a mapping such as {'gpus': 64} or None, not '32 vs"),
+        (lambda: gp.compare(RUNS, {"gpus": 8}, [3]), "compare: over is a text or a mapping"),
+        (lambda: gp.compare(RUNS, {"gpus": 8}, {"gpus": 4}, price="cheap"), "'cheap' is not a price"),
+        (lambda: gp.optimize(RUNS, "gpus"), "optimize: over is a mapping such as {'gpus': 64}, not 'gpus'"),
+        (lambda: gp.optimize(RUNS, {"gpus": [8]}, goal=3), "optimize: goal is a Goal, not 3"),
+        (lambda: gp.explain(RUNS, {"gpus": 8}, versus="gpus=4"), "explain: versus is a mapping"),
+        (lambda: gp.explain(RUNS, knee=7), "explain: knee is True or False or a Knee, not 7"),
+        (lambda: gp.suggest(RUNS, {"gpus": 64}, band="both"), "band is 'prediction' or 'confidence', not 'both'"),
+        (lambda: gp.suggest(RUNS, {"gpus": 64}, within="10%"), "within is a number or None, not '10%'"),
+        (lambda: gp.why(RUNS, "gpus=8"), "why: at is a mapping"),
+        (lambda: gp.fit(RUNS, seed="x"), "fit: seed is a whole number, not 'x'"),
+        (lambda: gp.fit(RUNS, None), "fit: model is a text, not None"),
+        (lambda: gp.fit(RUNS).constants(5), "the interval must lie between 0 and 1, not 5"),
+        (lambda: gp.fit(RUNS).predict({"gpus": 8}, interval="0.9"), "the interval must lie between 0 and 1"),
+        (lambda: gp.fit(RUNS).predict({1: 8}), "the model has no factor '1'"),
+        (lambda: gp.save_model(gp.fit(RUNS), "/"), "name a file in a folder that there is"),
+        (lambda: gp.validate(RUNS, "linear", losss="log"), "did you mean 'loss'?"),
+        (lambda: gp.ask(RUNS, gpus=8, roles={"tiem": "x"}), "did you mean 'time'?"),
+        (lambda: gp.ask([[1, 2.0], [2, 2.1]], gpus=8), "not from list"),
         (lambda: gp.ask({"gpus": [1, 2], "img_s": [1.0]}, gpus=4), "the same length"),
     ],
 )
@@ -93,11 +110,14 @@ def test_python_names_what_is_wrong(call: Callable[[], object], words: str) -> N
     [
         lambda frame: frame.to_dict("list"),
         lambda frame: frame.to_dict("records"),
+        lambda frame: (row for row in frame.to_dict("records")),
+        lambda frame: [*frame.itertuples(index=False)],
+        lambda frame: frame.to_records(index=False),
         lambda frame: frame.set_index("gpus")["images_per_s"],
         lambda frame: io.StringIO(frame.to_csv(index=False)),
         lambda frame: io.BytesIO(frame.to_csv(index=False).encode()),
     ],
-    ids=["columns", "rows", "series", "text", "bytes"],
+    ids=["columns", "rows", "generator", "named tuples", "records", "series", "text", "bytes"],
 )
 def test_what_python_holds_is_a_table(written: Callable[[pd.DataFrame], Any]) -> None:
     frame = RUNS[["gpus", "images_per_s"]]
@@ -106,7 +126,29 @@ def test_what_python_holds_is_a_table(written: Callable[[pd.DataFrame], Any]) ->
 
 def test_a_duration_is_a_time_whatever_its_column_is_called() -> None:
     durations = pd.to_timedelta([100, 52, 27, 14], unit="s")
-    assert "an epoch of 14" in str(gp.ask(pd.DataFrame({"gpus": [1, 2, 4, 8], "epoch": durations}), gpus=8))
+    for cells in (durations, pd.Series(durations.to_pytimedelta(), dtype=object)):
+        assert "an epoch of 14" in str(gp.ask(pd.DataFrame({"gpus": [1, 2, 4, 8], "epoch": cells}), gpus=8))
+
+
+def test_an_answer_is_pickled_and_json_whole() -> None:
+    answer = gp.ask(RUNS, gpus=64, price="2/h")
+    again = pickle.loads(pickle.dumps(answer))
+    assert (str(again), again.card(), again.to_dict()) == (str(answer), answer.card(), answer.to_dict())
+    for plain in (answer.to_dict(), gp.explain(RUNS, {"gpus": 8}, knee=True).to_dict()):
+        json.dumps(plain, allow_nan=False)
+
+
+def test_a_price_in_words_is_that_of_the_command(shell: Shell) -> None:
+    ranking = gp.compare(RUNS, {"gpus": 8}, {"gpus": 4}, price="2/h").to_dict()
+    status, out, _ = shell("compare", "runs.csv", "--at", "gpus=8", "--or", "gpus=4", "--price", "2/h", "--json")
+    printed = json.loads(out)
+    assert (status, printed["at"], printed["ranking"]) == (0, {"gpus": 8}, ranking["ranking"])
+
+
+def test_predictions_have_the_index_of_their_rows() -> None:
+    rows = RUNS.sort_values("gpus", ascending=False)
+    rows["predicted"] = gp.fit(RUNS).predict(rows[["gpus"]])["throughput"]
+    assert np.all(np.abs(rows["predicted"] / rows["images_per_s"] - 1) < 0.2)
 
 
 def test_an_option_sets_several_factors_and_a_count_alone_is_the_workers(shell: Shell) -> None:

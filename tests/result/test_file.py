@@ -215,7 +215,7 @@ def test_rows_of_groups_come_back_as_they_were_asked(groups: GroupedResult) -> N
     )
     found = groups.predict(asked)
     assert list(found.columns) == ["net", "n", "day", "time", "lower", "upper", "verdict", "reason", "fits"]
-    assert found.index.tolist() == [0, 1, 2]
+    assert found.index.tolist() == [4, 4, 2]
     assert found["net"].tolist() == ["b", "a", "b"]
     assert found["day"].dtype == asked["day"].dtype
     np.testing.assert_allclose(found["time"], [4.0, 2.0, 18.0], rtol=1e-3)
