@@ -2,8 +2,8 @@
 
     python docs/reference/schemas.py
 
-writes `docs/reference/schemas/COMMAND.json`. Each command runs on tables with different names of columns, so that keys
-which all answers have are properties of the schema, and keys which are names of columns are `additionalProperties`.
+writes `docs/reference/schemas/COMMAND.json`. Keys are properties of the schema, required where all answers have them;
+keys that are names of columns, which each table has its own, are `additionalProperties`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,16 @@ TABLES = {
         for b in (8, 16)
     ),
     "alike.csv": "workers,batch,step_s\n1,32,0.21\n2,32,0.23\n4,32,0.24\n8,32,0.25\n16,32,0.29\n",
-    "cores.csv": "cores,seconds\n1,100\n2,52\n4,29\n8,20\n16,19.5\n32,23\n",
+    "cloud.csv": "instance,vms,price_per_vm_hour,img_s\n"
+    + "".join(f"{kind},{n},{price},{350 * n**0.9}\n" for kind, price in (("a", 3), ("b", 4)) for n in (1, 2, 4)),
+    "alone.csv": "nodes,step_s\n1,0.2\n2,0.22\n4,0.25\n8,0.28\n",
+    "cores.csv": "cores,elapsed_s\n1,100\n2,52\n4,29\n8,20\n16,19.5\n32,23\n",
 }
+#: The names of columns.
+COLUMNS = {name for text in TABLES.values() for name in text.split("\n", 1)[0].split(",")}
 GPUS = "--throughput images_per_s --work gpus --extrinsic gpus"
 STEPS = "--time step_s --extrinsic workers --intrinsic batch"
-CORES = "--time seconds --extrinsic cores --map workers=cores"
+CORES = "--time elapsed_s --extrinsic cores --map workers=cores"
 #: What makes the models: of a series by `auto` and by a family, of groups, of a categorical factor by both.
 MODELS = (
     f"gpus.csv {GPUS} -o gpus.json",
@@ -44,6 +49,7 @@ MODELS = (
     f"alike.csv {STEPS} -o alike.json",
     f"cores.csv {CORES} --scaling strong --model usl -o cores.json",
     f"cores.csv {CORES} --scaling strong -o auto.json",
+    "cloud.csv --throughput img_s --extrinsic vms --work vms --group instance -o cloud.json",
 )
 #: The runs that a schema is made from.
 COMMANDS: dict[str, tuple[str, ...]] = {
@@ -52,20 +58,42 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "gpus.csv --samples 1B --deadline 30d",
         "steps.csv --at workers=16",
         "cores.csv",
+        "gpus.json --at gpus=64",
+        "alone.csv --at nodes=32",
+        "gpus.csv --samples 1M --budget 0.1 --price 1/h",
+        "many.json --at workers=16 --at framework=a",
+        "steps.csv --at workers=16 --at framework=a",
     ),
-    "check": ("gpus.csv", "steps.csv", "cores.csv"),
+    "check": (
+        "gpus.csv",
+        "steps.csv",
+        "cores.csv",
+        f"steps.csv {STEPS} --categorical framework",
+    ),
     "compare": (
         "groups.json --at workers=8",
         "kinds.json --at workers=8 --at batch=8",
         "gpus.json --at gpus=8 --or gpus=16",
+        "groups.json --at framework=a --at workers=4 --or workers=8",
     ),
-    "explain": ("gpus.json --knee", "auto.json --knee", "kinds.json", "many.json", "alike.json", "cores.json --knee"),
+    "explain": (
+        "gpus.json --knee",
+        "auto.json --knee",
+        "kinds.json",
+        "many.json",
+        "alike.json",
+        "cores.json --knee",
+        "gpus.json --at gpus=16 --versus gpus=4",
+        "kinds.json --versus framework=b",
+        "cores.json --sobol",
+    ),
     "import": ("log.txt -o log.csv",),
     "list": ("models", "world", "runs", "datasets"),
     "optimize": (
         "gpus.json --over gpus=1:16 --price 2/h",
         "groups.json --over workers=1:8 --over batch=8,16",
         "cores.json --over cores=1:64",
+        "cores.json --over cores=1:64 --minimize cost --price 2/h",
     ),
     "predict": ("gpus.json --at gpus=16,32", "groups.json --at workers=16 --at batch=8", "cores.json --at cores=64"),
     "report": ("gpus.json -o page.html", "cores.json --proposal -o page.csv"),
@@ -74,10 +102,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "kinds.json --target workers=64 --target batch=8",
         "cores.json --target cores=128",
     ),
-    "verify": ("gpus.csv gpus.csv", "cores.json cores.csv"),
+    "verify": ("gpus.csv gpus.csv", "cores.json cores.csv", "groups.json steps.csv"),
     "validate": (
         f"gpus.csv {GPUS} --models generic,ernest,amdahl --scheme leave-one-out",
         f"cores.csv {CORES} --models usl",
+        f"steps.csv {STEPS} --group framework --models linear",
     ),
 }
 #: Answers of `ask` about one run, and about one test of collectives.
@@ -118,12 +147,14 @@ def schema_of(values: Sequence[Any]) -> dict[str, Any]:
         schema["items"] = schema_of(items)
     objects = [value for value in values if isinstance(value, dict)]
     if objects:
-        common = [key for key in objects[0] if all(key in one for one in objects)]
-        # The keys of a single object may be names of columns as well.
-        common = common if len(objects) > 1 or len(values) == 1 else []
-        schema["properties"] = {key: schema_of([one[key] for one in objects]) for key in common}
-        schema["required"] = common
-        others = [value for one in objects for key, value in one.items() if key not in common]
+        keys = dict.fromkeys(key for one in objects for key in one)
+        named = [key for key in keys if key.removesuffix("_lower").removesuffix("_upper") not in COLUMNS]
+        of_key = {key: [one[key] for one in objects if key in one] for key in keys}
+        schema["properties"] = {key: schema_of(of_key[key]) for key in named}
+        # The keys of a single object may not be those of all.
+        several = len(objects) > 1 or len(values) == 1
+        schema["required"] = [key for key in named if several and len(of_key[key]) == len(objects)]
+        others = [value for key in keys if key not in named for value in of_key[key]]
         schema["additionalProperties"] = schema_of(others) if others else True
     return schema
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from genperf.errors import GenperfError, counted, listed
-from genperf.facts import Curve, Facts, GrowthCounts, Interval
+from genperf.facts import ENDS, Curve, Facts, GrowthCounts, Interval
 from genperf.formula.amounts import DURATIONS
 from genperf.panel.assemble import EARLIER
 from genperf.panel.panel import SECONDS
@@ -199,8 +199,8 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
             rate = growth.throughput(value)
             numbers |= {} if rate is None else dict(zip(THROUGHPUT, rate.ends, strict=True))
             ending = "" if growth.whole else "_per_million"
-            if growth.costs is not None:
-                numbers[f"cost{ending}"] = growth.costs[1]
+            if (cost := cost_of(growth, value)) is not None:
+                numbers |= dict(zip((f"cost{ending}{end}" for end in ENDS), cost[0].ends, strict=True))
             if growth.grows and growth.marginal is not None:
                 # Whether growing pays, and what it costs: infinitely much where a further sample takes for ever.
                 ratio = growth.marginal.value
@@ -227,11 +227,12 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
         plain, reading, facts = dict[str, Any](), self.reading, self.facts
         if reading is not None:
             plain |= {"roles": reading.roles.texts, "mapping": reading.mapping, "read_as": reading.read_as()}
-            plain |= {"left_out": list(self.left_out), "notes": list(self.notes)}
+            plain["left_out"] = list(self.left_out)
+        plain["notes"] = list(self.notes)
         plain |= {"at": self.answers[0].at if facts is None else dict(facts.at), "taken": self.taken, **self.numbers}
         if facts is not None:
             plain |= {"verdict": facts.expected.verdict, "reason": facts.expected.reason}
-            plain["sentences"] = dict(self.sentences)
+            plain |= {"sentences": dict(self.sentences), **_beside(facts)}
         return plain | {"answers": [answer.to_dict() for answer in self.answers]}
 
     def card(self, width: int = 80) -> str:
@@ -267,6 +268,26 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
         if self.others:
             lines += ["The table has other series:", *(f"  {line}" for line in self.others)]
         return "\n".join(lines)
+
+
+def _beside(facts: Facts) -> dict[str, Any]:
+    """Return by name the runs, what the count that growth begins at does, and what the next run narrows the ends to."""
+    growth, expected, start = facts.growth, facts.expected, facts.start
+    plain: dict[str, Any] = {"runs": facts.runs, "counts": list(facts.counts)}
+    if growth.grows:
+        efficiency = None if start.efficiency is None else start.efficiency.value
+        plain["start"] = {"count": start.count, expected.name: start.value, "efficiency": efficiency}
+        plain["start"][THROUGHPUT[0]] = start.rate
+        if growth.price is not None and start.cost is not None:
+            plain["start"] |= {"cost": start.cost} if growth.whole else {"cost_per_million": 1e6 * start.cost}
+    run, why_none = facts.advice()
+    if run is None:
+        return plain | {"next": {"runs": [], "reason": why_none}}
+    ends = {"lower": run.narrowed(expected.value).lower, "upper": run.narrowed(expected.value).upper}
+    if growth.target.efficiency is not None:
+        narrowed = run.narrowed(growth.target.efficiency)
+        ends |= {"efficiency_lower": narrowed.lower, "efficiency_upper": narrowed.upper}
+    return plain | {"next": {"runs": [*map(dict, run.places)], **ends}}
 
 
 def answer_of(facts: Facts) -> Answer:

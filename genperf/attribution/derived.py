@@ -90,10 +90,7 @@ def _formula(name: str, text: str, paths: _Paths) -> Formula:
 
 
 class _Paths:
-    """The columns that formulas read, over the predicted interval: of shape (1 + points·copies, rows).
-
-    Further quantities rise in some copies of the path and fall in others: nothing tells how they depend on the first.
-    """
+    """The columns that formulas read, over the predicted interval: of shape (1 + points·copies, rows)."""
 
     def __init__(
         self, result: FitResult, query: Query, predicted: Columns, interval: float, quantities: Quantities
@@ -108,10 +105,7 @@ class _Paths:
             self.columns[name] = self._path([np.asarray(predicted[end], float) for end in bounds], place)
 
     def _path(self, ends: Sequence[Array], place: int = 0) -> Array:
-        """Return a path from one end to the other, evenly over the logarithm, below the central values.
-
-        It comes once for each of the copies, in the direction of the quantity at a place there.
-        """
+        """Return a path from one end to the other, evenly over the logarithm, below the central values."""
         center, start, end = ends
         along = np.linspace(0.0, 1.0, INTERVAL_POINTS)[:, None]
         with np.errstate(divide="ignore"):
@@ -136,10 +130,7 @@ class _Paths:
         return np.array(np.broadcast_to(values, (1 + INTERVAL_POINTS * len(self.copies), self.query.rows)))
 
     def _efficiency(self) -> Array:
-        """Return the path of the efficiency, highest where the time is lowest; computed once for each configuration.
-
-        Efficiency is relative to the smallest measured count, so that none is defined below it.
-        """
+        """Return the path of the efficiency, highest where the time is lowest; computed once for each configuration."""
         factor, columns = self.result.panel.along(), self.query.columns
         if np.any(np.asarray(columns[factor.name], float) < factor.lower):
             fault = f"the efficiency is relative to {factor.name}={factor.lower:g}, the smallest measured count"

@@ -261,10 +261,7 @@ def _sentence(
     interval: float,
     in_unit: tuple[float, str],
 ) -> str:
-    """Return a comparison in one sentence: `b takes 2 s longer than a; 'computation' changes by +1.5 s`.
-
-    The change is that of the value with the ends of its interval.
-    """
+    """Return a comparison in one sentence: `b takes 2 s longer than a; 'computation' changes by +1.5 s`."""
     scale, unit = in_unit
     difference, lower, upper = (amount / scale for amount in change)
     if difference == 0.0:
@@ -294,11 +291,7 @@ def _sentence(
 
 
 def _overlaps(member: Member, columns: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield each `max` in a member's total, called by the terms of its branches, and what it hides: zero at most.
-
-    First all branches are added up. Then one `max` after the other is taken as it is, from the innermost on: it hides
-    what the total falls by.
-    """
+    """Yield each `max` in a member's total, called by the terms of its branches, and what it hides: zero at most."""
     total = member.expression.total
     if total is None:
         return

@@ -224,10 +224,7 @@ def _scaling_columns(panel: Panel) -> list[str]:
 
 
 def _configurations_at(panel: Panel, at: dict[str, Any]) -> list[int]:
-    """Return the places of configurations at given levels, `MOST_RUNS` at most, of one combination of the open ones.
-
-    Given counts and batches choose none: what differs along them is what tells one cause from another.
-    """
+    """Return the places of configurations at given levels, `MOST_RUNS` at most, of one combination of the open ones."""
     names = [f.name for f in panel.factors]
     scaled = {*_scaling_columns(panel), panel.along().name}
     requested: dict[str, Any] = {}

@@ -167,11 +167,7 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
 
 
 def _replicates(batch: Batch, draws: int) -> tuple[Array, Array]:
-    """Return the coefficients of bootstrap replicates, (series, draws, n), and each series' misfit.
-
-    A replicate draws the same configurations of every series. The misfit is the root mean square of ln(measured/fitted)
-    over the rows that replicates did not draw.
-    """
+    """Return the coefficients of bootstrap replicates, (series, draws, n), and each series' misfit."""
     series, rows = batch.measured.shape
     counts = resampled(rows, draws)
     # Replicates that draw the same configurations are solved once.

@@ -221,10 +221,7 @@ def _likelihood(signs: Array, margin: Array) -> tuple[Array, Array]:
 
 
 def _by_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, float]:
-    """Return the probability by a probit of the factors alone, and ln of the likelihood of held-out outcomes.
-
-    Without being `calibrated` it is taken for certain: ln 1.
-    """
+    """Return the probability by a probit of the factors alone, and ln of the likelihood of held-out outcomes."""
     basis = np.column_stack([np.ones(len(runs.signs)), -runs.scaled, -runs.at_levels])
     theta, free = _signed_probit(basis, runs.signs, runs)
     likelihood = 0.0
@@ -277,10 +274,7 @@ def _probit(basis: Array, signs: Array, slopes: list[tuple[float, float]]) -> tu
 
 
 def _by_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | None:
-    """Return the probability by a transformer's need of memory, and ln of the likelihood of held-out outcomes.
-
-    None where the factors do not show a transformer's layout, or its formula is too long to be read again.
-    """
+    """Return the probability by a transformer's need of memory, and ln of the likelihood of held-out outcomes."""
     if MODELS["transformer-memory"].missing(factors) or not runs.columns:
         return None
     try:
@@ -314,10 +308,7 @@ def _by_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | N
 
 
 def _part_sizes(factors: Panel) -> dict[str, Node]:
-    """Return the size u of each part of the memory over the columns, with a scale factor of 1.
-
-    Levels that are no words of a switch have no effect on it.
-    """
+    """Return the size u of each part of the memory over the columns, with a scale factor of 1."""
     switches = switch_columns(factors)
     without = tuple(f for f in factors.factors if f.numeric or f in switches)
     expression = build_memory(factors.of_factors(without))

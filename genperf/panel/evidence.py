@@ -529,12 +529,7 @@ def measurement_of_column(
 def _units_of_rate(
     name: str, header: Header, names: Sequence[str], scale: str | None, mapping: Mapping[str, str]
 ) -> str:
-    """Return how many devices or nodes a rate of one is multiplied by, as a formula; empty where nothing is counted.
-
-    Devices are a column of them, nodes times the devices in each, or the product of the ways of a split; nodes are a
-    column of them, or devices over those of a node, rounded up. Another unit of scale, such as threads, is for both; a
-    size, such as a batch, is for none.
-    """
+    """Return how many devices or nodes a rate of one is multiplied by, as a formula; empty where nothing is counted."""
     scale = None if scale is not None and is_size(scale) else scale
     candidates = [n for n in names if n != name and n not in mapping.values()]
     named = {c: column_of(c, candidates) for c in (*LEVELS, "devices_per_node", *WAYS)} | {**mapping}

@@ -316,11 +316,7 @@ def _aggregation(large: LargeSource, roles: Roles) -> tuple[Aggregation, list[st
 
 
 def _cells_of_summary(name: str, summary: pd.DataFrame, aggregation: Aggregation) -> Source:
-    """Return the cells to check: for each configuration a row of its good runs, of its failed and its unusable ones.
-
-    The cell of the measured column is the median of good runs, the word for a failure, or the first unusable cell;
-    `Source.counts` has how many rows of the file each row stands for.
-    """
+    """Return the cells to check: for each configuration a row of its good runs, of its failed and its unusable ones."""
     median = summary[aggregation.value].to_numpy(dtype=float, na_value=np.nan)
     # `assemble` divides the work by the speed, and the median is of the time of a unit of work.
     good = 1.0 / median if aggregation.inverse else median

@@ -384,12 +384,7 @@ class Machine(Struct, frozen=True, dict=True):
             parts["data_parallel"] = np.maximum(1.0, devices / product_of(parts))
 
     def _divide_work(self, parts: dict[str, Array], base: Parts, given: Parts, growth: Growth | Mask | None) -> None:
-        """Set the samples of a step where they are not given, and from them a device's and the passes.
-
-        The samples are, by the first that holds: given; a device's batch times the devices; the passes times the
-        samples of one; those of `base` as they go on along the devices by `growth`: a kind of all configurations, a
-        mask of those that grow, or None as in the runs. Nothing is set where none holds.
-        """
+        """Set the samples of a step where they are not given, and from them a device's and the passes."""
         count, before = (of_parts.get("workers", of_parts.get("nodes")) for of_parts in (parts, base))
         passes, ones = self.columns.get("micro_batches"), np.ones(1)
         ways = parts.get("data_parallel", ones)

@@ -386,10 +386,7 @@ def _settle_servers(reading: Reading, counts: dict[str | None, TableColumn]) -> 
 
 
 def _derive_devices(reading: Reading, counts: Mapping[str | None, TableColumn]) -> None:
-    """Derive the devices as nodes times the devices of each, where both vary and no column counts all devices.
-
-    Few devices, as many on every count of several nodes and perhaps fewer on one node alone, are those of a node.
-    """
+    """Derive the devices as nodes times the devices of each, where both vary and no column counts all devices."""
     nodes, per_node, devices = counts["nodes"], counts.get("devices_per_node"), counts.get("workers")
     if per_node is None and devices is not None:
         full = devices.values == max(devices.known, default=0.0)
@@ -406,11 +403,7 @@ def _derive_devices(reading: Reading, counts: Mapping[str | None, TableColumn]) 
 
 
 def _derive_cores(reading: Reading, counts: Mapping[str | None, TableColumn], is_requested: bool) -> None:
-    """Count the cores, nodes · processes of a node · threads, where the last two vary: all of them do the work.
-
-    Processes without nodes stay the count where no column has their cores and the question does not ask for them, and
-    so do devices, which threads feed.
-    """
+    """Count the cores, nodes · processes of a node · threads, where the last two vary: all of them do the work."""
     parts = ("workers",) if "workers" in counts else ("nodes", "devices_per_node")
     inside = [counts[part] for part in (*parts, "threads") if part in counts]
     processes, names = inside[-2:][0], [c.name for c in inside]
@@ -514,12 +507,7 @@ def _settle_names(reading: Reading, names: Mapping[str, Sequence[str]]) -> None:
 
 
 def _settle_measured(reading: Reading, units: Mapping[str, str]) -> None:
-    """Settle what was measured, in which unit, where headers alone do not say it.
-
-    One after another: where nothing seems measured, it is the setting most like a measurement; `bw` in GB/s is a
-    bandwidth, and `s` a time; shares, in `%` or `x`, are ratios beside another measurement, else `2.4x` is a speed-up;
-    numbers too large for seconds are those of a clock in nanoseconds; and some columns are labels.
-    """
+    """Settle what was measured, in which unit, where headers alone do not say it."""
     settings = reading.with_role("setting")
     if not reading.with_role("measured", "ratio"):
         free = [c for c in settings if c.name not in reading.requested and c.varies and c.meant is None]
@@ -558,10 +546,7 @@ def _settle_measured(reading: Reading, units: Mapping[str, str]) -> None:
 
 
 def _settle_labels(reading: Reading) -> None:
-    """Take whole numbers of no known header, another one in each row, for labels of the runs.
-
-    A setting is one only where no count tells the runs apart, or where its values double: names do not.
-    """
+    """Take whole numbers of no known header, another one in each row, for labels of the runs."""
     counts = [c for c in reading.with_role("setting") if c.canonical in LEVELS]
     runs_differ = not counts or any(len(c.levels) == len(c.texts) for c in counts)
     wanted = {c.name for c in reading.columns.values() if WANTED in c.reasons}
@@ -582,10 +567,7 @@ def _settle_labels(reading: Reading) -> None:
 
 
 def _settle_kinds(reading: Reading) -> None:
-    """Take the only texts of which each row has another one for kinds where runs of the same numbers differ by much.
-
-    So are a V100, an A100 and an H100 with eight devices each, where repeats would be alike.
-    """
+    """Take the only texts of which each row has another one for kinds where runs of the same numbers differ by much."""
     texts = [c for c in reading.with_role("label", "kind") if c.levels and not c.numeric and not c.is_provenance]
     # One that a question names is a kind already.
     texts = [c for c in texts if c.role == "label" or not (c.names_kinds or c.name in reading.roles.by_column)]
@@ -644,11 +626,7 @@ def _divides_global_batch(column: TableColumn, batch: TableColumn) -> bool:
 
 
 def _label_computed_sizes(varied: Sequence[TableColumn], named: set[str]) -> None:
-    """Make labels of numbers that several sizes together determine, as a network's parameters or its operations.
-
-    Such a number has more values than any of the sizes, of whose combinations most were measured. Parameters that
-    layers and a width determine are such a number whatever was measured. Columns that a user has `named` stay.
-    """
+    """Make labels of numbers that several sizes together determine, as a network's parameters or its operations."""
     # Names without a meaning follow from others rather than the other way round.
     free = sorted(varied, key=lambda c: c.canonical is not None)
     for column in free.copy():
@@ -681,11 +659,7 @@ def _determine(columns: Sequence[TableColumn], column: TableColumn) -> bool:
 
 
 def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
-    """Find the column by which the runs are scaled: workers, nodes, or what the question goes beyond.
-
-    It becomes `reading.scale`, and `reading.mapping` says what it counts where its name does not. Columns of the same
-    counts become its consequences; then what follows from it, such as a rate, and the batch of all are found.
-    """
+    """Find the column by which the runs are scaled: workers, nodes, or what the question goes beyond."""
     columns, settings, mapped = reading.columns, reading.with_role("made", "setting"), reading.mapping
     # Column → the field's name for it; a count in the singular, such as `gpu`, is mapped as its plural.
     names = {c.name: c.canonical for c in settings if c.canonical is not None}
@@ -745,13 +719,7 @@ def _scale_of(
     outside: list[str],
     at: Collection[str],
 ) -> str | None:
-    """Return the likeliest scale of settings that have `names` of the field; None where nothing shows which it is.
-
-    The question names the `requested` columns, and of these some with a value `outside` of their runs. The first that
-    there is: a count outside, a count that varies, any count of a question inside, the only way of a split; else a
-    thread or core, or a setting without a name of a count (`choices` has their order). Few devices beside several
-    counts of nodes are mapped as the devices of a node.
-    """
+    """Return the likeliest scale of settings that have `names` of the field; None where nothing shows which it is."""
     columns, mapped, settings = reading.columns, reading.mapping, reading.with_role("made", "setting")
     counts = [mapped[level] for level in LEVELS if mapped.get(level) in columns]
     counts += [c.name for level in LEVELS for c in settings if names.get(c.name) == level]
@@ -801,12 +769,7 @@ def _scale_of(
 
 
 def _global_batch(reading: Reading, scale: str) -> str | None:
-    """Return the column that is the global batch, though its name leaves it open; None where nothing shows it.
-
-    It is where the steps of one batch take shorter on more workers; where a throughput of all times the time of a
-    step is that batch; or where it grew in proportion to the count in some series, and like that or not in the others.
-    A batch that is of one worker by its name, and one number although the steps take shorter, becomes a `constant`.
-    """
+    """Return the column that is the global batch, though its name leaves it open; None where nothing shows it."""
     counts = reading.columns[scale].values
     batches = [c for c in reading.with_role("setting") if c.canonical in _BATCHES]
     open_names = words_of("columns.batch_of_any")
@@ -924,11 +887,7 @@ def _unmeasured_error(columns: Mapping[str, TableColumn]) -> TableError:
 
 
 def _rates_of_one(reading: Reading, names: Sequence[str]) -> list[str]:
-    """Return which measured rates are those of one device or thread, along a scale that varies.
-
-    They are those that may be of one or of all and did not grow with the devices, and those that times the count are
-    about another rate: `images_per_s_per_gpu` beside `images_per_s`.
-    """
+    """Return which measured rates are those of one device or thread, along a scale that varies."""
     columns, scale = reading.columns, str(reading.scale)
     either = [n for n in names if counts_devices(scale) and plain_name(n) in words_of("headers.rate_of_one_or_all")]
     of_one = [n for n in either if reading.growth(n) <= LEAST_GROWTH]
@@ -942,10 +901,7 @@ def _rates_of_one(reading: Reading, names: Sequence[str]) -> list[str]:
 
 
 def _find_total(measured: Sequence[TableColumn]) -> str | None:
-    """Find the measured column that is the sum of all others in its unit: a step beside its phases.
-
-    Columns without a unit become times in seconds, where one of them has the name of a phase.
-    """
+    """Find the measured column that is the sum of all others in its unit: a step beside its phases."""
     timed = [c for c in measured if c.kind in ("", "time")]
     for unit in dict.fromkeys(c.header.unit for c in timed):
         columns = [c for c in timed if c.header.unit == unit]
@@ -977,13 +933,7 @@ def _sum_of_phases(reading: Reading, measured: Sequence[TableColumn]) -> str | N
 
 
 def _settle_rates_of_a_single(reading: Reading, rates: Sequence[TableColumn]) -> None:
-    """Settle throughputs whose header says that they are of one device, `img/s (1 GPU)`, beside runs on more.
-
-    What changes along the scale is the rate of each device. What does not was measured on one: with a speed-up or an
-    efficiency beside it, where no other time or rate was measured, the throughput of all is derived,
-
-        rate·speed-up,   or   rate·efficiency·devices
-    """
+    """Settle throughputs whose header says that they are of one device, `img/s (1 GPU)`, beside runs on more."""
     speeds = [c for c in reading.with_role("measured") if c.kind in ("time", "rate")]
     for rate in rates:
         if not np.allclose(reading.growths(rate.name, reading.series), 0.0):
@@ -1166,12 +1116,7 @@ def by_group(reading: Reading, roles: Roles, name: str) -> Roles:
 
 
 def _assign_roles(reading: Reading, unmeasured: set[str], given: Roles, single: bool) -> None:
-    """Give the columns the roles of `read_table` for the first quantity; refuse a table in which nothing is scaled.
-
-    One after another: the repeats, the settings, what was measured, the scale, the extrinsic factors, the series. The
-    table of a `single` run needs no scale. The only column of batches is a factor, and names no series, where a value
-    of it that is `unmeasured` is requested.
-    """
+    """Give the columns the roles of `read_table` for the first quantity; refuse a table in which nothing is scaled."""
     columns = reading.columns
     roles = replace(reading.roles, repeat=reading.roles.repeat or next(iter(reading.names_in_role("repeat")), ""))
     # Constant counts of the machine are no settings: the nodes, where the devices of each are scaled; all counts of
@@ -1264,11 +1209,7 @@ def _product_of_settings(reading: Reading, column: TableColumn, follows: Consequ
 
 
 def _with_series(reading: Reading, roles: Roles, settings: Sequence[TableColumn], unmeasured: set[str]) -> Roles:
-    """Return roles with the group columns, whose combinations are series, or else the levels; the rest is intrinsic.
-
-    Names of kinds are series where nothing but the scale varies within them, and each has several counts; with them a
-    batch of each worker, unless it is the only batch and a value is requested that is `unmeasured`.
-    """
+    """Return roles with the group columns, whose combinations are series, or else the levels; the rest is intrinsic."""
     columns, scale = reading.columns, reading.scale
     # The texts that name kinds, then the numbers that are free to be factors, and the batches among these.
     kinds = [c for c in reading.with_role("kind") if c.name not in roles.group]
@@ -1334,12 +1275,7 @@ def _is_global_batch(reading: Reading, batch: TableColumn, scale: TableColumn) -
 
 
 def _repeats_the_scale(reading: Reading, column: TableColumn) -> bool:
-    """Tell whether a setting follows from the scale and the batch of a worker.
-
-    It has one value at each count, or it is the batch of all, by its name or its values, where that of one is there. A
-    requested one with a name of the field is none; without one it is where the scale is a multiple of it, or it
-    follows from the scale.
-    """
+    """Tell whether a setting follows from the scale and the batch of a worker."""
     if reading.scale in (None, column.name):
         # Where no column counts workers, the scale is a size.
         return False

@@ -272,10 +272,7 @@ def source_of_words(texts: Sequence[str]) -> Source | None:
 
 
 def _put_into_row(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) -> str:
-    """Put a cell, `4` of `micro_batch 4`, into a row if its column has a meaning; return what replaces the match.
-
-    `column` and `cell` are templates of the match. An empty column stands for words that say nothing of a run.
-    """
+    """Put a cell, `4` of `micro_batch 4`, into a row if its column has a meaning; return what replaces the match."""
     name, value = re.sub(" ?/ ?| per ", "/", match.expand(column)), match.expand(cell)
     read = f"{_READ}{match.groupdict().get('kept', '')}{_READ}"
     name = name.lower() if column[-1:].isalpha() else name

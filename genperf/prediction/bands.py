@@ -125,11 +125,7 @@ def quantiles(points: Array, weights: Array, levels: Sequence[float] | Array) ->
 
 
 class _Mixture:
-    """Rows of a mixture of normal distributions, each of which is 31 equally likely points.
-
-    The centres have shape (draws, rows); the shares of the draws add up to one, and some draw of every row has a
-    spread.
-    """
+    """Rows of a mixture of normal distributions, each of which is 31 equally likely points."""
 
     def __init__(self, centres: Array, shares: Array, sd: Array) -> None:
         self.centres, self.shares, self.sd = centres, shares, sd

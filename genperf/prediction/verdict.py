@@ -244,10 +244,7 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
 
 
 def _unmeasured_terms(members: Sequence[Member]) -> dict[str, Node]:
-    """Return the formulas of terms that are zero at every measured count of every member, such as between nodes.
-
-    No run shows how large their constants are: each is 1 in the formulas.
-    """
+    """Return the formulas of terms that are zero at every measured count of every member, such as between nodes."""
     zero_terms: dict[str, Node] = {}
     measured: set[str] = set()
     for member in members:

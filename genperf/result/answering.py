@@ -86,10 +86,7 @@ def _completed(source: Source, schema: Schema, formulas: Collection[str]) -> tup
 
 
 def _measured_from(schema: Schema, columns: Collection[str]) -> dict[str, str]:
-    """Return the only rate of some columns, or else time of a step, and the formula of the measured column over it.
-
-    A step takes its work over the rate; a throughput is the work over these seconds: {"images/s": "batch/`images/s`"}.
-    """
+    """Return the only rate of some columns, or else time of a step, and the formula of the measured column over it."""
     target, panel, work = schema.target, schema.panel, schema.panel.step.total
     headers = {n: header for n in columns if (header := header_of(n)).kind == "rate" or header.of == "step"}
     rates, alike = [n for n in headers if headers[n].kind == "rate"], in_another_unit(target.throughput, columns)

@@ -159,11 +159,7 @@ def knowledge(
 
 
 def _contained(start: Knowledge | StackKnowledge, result: FitResult) -> Knowledge | StackKnowledge:
-    """Return the part of the uncertainty that intervals contain: no regimes that begin beyond the data.
-
-    A measurement is one around the expressions that were fitted to it. Promised widths of series are then 0.9 to 1.4
-    times those that came (1.2 to 2.6 with the regimes), on measured series and on the laws of `next_runs`.
-    """
+    """Return the part of the uncertainty that intervals contain: no regimes that begin beyond the data."""
     if isinstance(start, StackKnowledge):
         return start
     noise = start.noise
@@ -380,11 +376,7 @@ class _Ranking(Struct, frozen=True, eq=False):
     run: float
 
     def _narrowed(self, now: Knowledge | StackKnowledge, start: Knowledge | StackKnowledge) -> tuple[Array, Array]:
-        """Return the relative half width at the target after each measurement, and the share of today's that goes.
-
-        The width of the fit, `self.width`, is that of what is known at the `start`; `now` more may be known. Ends
-        e^±z·sd of T have the half width sinh(z·sd), so that asinh of it is in proportion to the standard deviation.
-        """
+        """Return the relative half width at the target after each measurement, and the share of today's that goes."""
         target = len(now.noise) - 1
         # Where the target is certain, nothing narrows.
         total_variance = max(start.covariance[target, target] + self.run, np.finfo(float).tiny)

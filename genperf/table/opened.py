@@ -634,7 +634,11 @@ def _from_frame(frame: pd.DataFrame, name: str) -> Source:
         str(n): [f"{seconds!r} s" if seconds == seconds else "" for seconds in cells.dt.total_seconds().tolist()]
         for n, cells in frame.select_dtypes("timedelta").items()
     }
-    return source_of_frame(name, frame.assign(**durations))
+    source, has_value = source_of_frame(name, frame.assign(**durations)), frame.notna().any(axis=1).to_numpy()
+    if has_value.all():
+        return source
+    report = f"{counted(int((~has_value).sum()), 'row')} without a filled cell left out"
+    return source.take(np.flatnonzero(has_value)).changed(report)
 
 
 def understood(

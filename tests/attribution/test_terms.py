@@ -104,7 +104,7 @@ def test_terms_of_which_only_the_sum_is_known_are_one_share() -> None:
     # Printed in their place; the table has each by itself.
     assert "serial + parallel, together" in str(explained)
     assert explained.terms["term"].tolist() == ["serial", "parallel", "network"]
-    assert explained.to_dict()["together"][0]["terms"] == ("serial", "parallel")
+    assert explained.to_dict()["together"][0]["terms"] == ["serial", "parallel"]
     # Draws of which no sum exceeds the value, 1.8 to 2 s: half of the 0.18 s that hold 90 % are above it too.
     low = [
         [c, 4.0 * (2.0 - k / 245) - 4.0 * c, 0.5] for k, c in enumerate(np.random.default_rng(0).uniform(0, 1.8, 50))

@@ -171,6 +171,9 @@ OTHERS = [
     ("ask", ("nets.csv", "--at", "devices=16", "--price", "3/h", "--per", "devices")),
     ("ask", ("nets.csv", "--samples", "1M", "--budget", "1", "--price", "1/h")),
     ("check", ("nets.csv",)),
+    ("ask", ("one.json", "--at", "devices=64")),
+    ("explain", ("one.json", "--at", "devices=16", "--versus", "devices=4")),
+    ("verify", ("nets.json", "nets.csv")),
     ("compare", ("nets.json", "--at", "devices=4", "--price", "1/h")),
     ("compare", ("nets.json", "--at", "devices=4", "--at", "net=a", "--or", "devices=8")),
     ("explain", ("one.json", "--knee")),
@@ -202,8 +205,8 @@ def broken(schema: dict[str, Any], value: Any, types: dict[type, str], place: st
         return []
     out = [f"{place}.{key} is missing" for key in schema["required"] if key not in value]
     for key, one in value.items():
-        inner = schema["properties"].get(key)
-        out += broken(inner, one, types, f"{place}.{key}") if inner is not None else []
+        inner = schema["properties"].get(key, schema["additionalProperties"])
+        out += broken(inner, one, types, f"{place}.{key}") if isinstance(inner, dict) else []
     return out
 
 

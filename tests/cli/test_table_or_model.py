@@ -440,3 +440,29 @@ def test_words_behind_a_table_spell_its_headers_and_cells(
 ) -> None:
     Path("runs.csv").write_text(text)
     assert asked in done(shell, "ask", "runs.csv", *words, "--full")
+
+
+def test_an_empty_row_of_a_frame_changes_nothing() -> None:
+    """It stood among the cells from which the columns' meaning is found, and moved the answer by 1 %."""
+    grid = [
+        (p, n, b, b * n / (0.05 + q * b))
+        for p, q in (("fp32", 0.004), ("bf16", 0.002))
+        for n in (1, 2, 4)
+        for b in (16, 32, 64)
+    ]
+    runs = pd.DataFrame(grid, columns=["precision", "gpus", "batch", "samples_per_s"])
+    empty = pd.concat([runs, pd.DataFrame([dict.fromkeys(runs)])], ignore_index=True)
+    first, second = (gp.ask(table, at={"gpus": 8, "precision": "bf16", "batch": 32}) for table in (runs, empty))
+    assert (first.value, first.read_as) == (second.value, second.read_as)
+    assert "1 row without a filled cell left out" in second.notes
+
+
+def test_json_has_what_the_card_shows_beside() -> None:
+    plain = gp.ask(RUNS, gpus=64, price="2/h").to_dict()
+    assert (plain["runs"], plain["counts"], plain["start"]["count"]) == (4, [1, 8], 8)
+    assert plain["start"]["throughput"] == pytest.approx(2905.4)
+    assert plain["start"]["cost_per_million"] == pytest.approx(8 * 2 / 3600 / 2905.4 * 1e6)
+    assert plain["cost_per_million_lower"] < plain["cost_per_million"] < plain["cost_per_million_upper"]
+    after, now = plain["next"], plain["efficiency_upper"] - plain["efficiency_lower"]
+    assert after["runs"]
+    assert after["efficiency_upper"] - after["efficiency_lower"] < now
