@@ -351,6 +351,9 @@ class _Words(Struct, dict=True):
         name, end = self.longest(place, self.name)
         if not name and self.word(place + 1) == "=":
             name, end = self.words[place], place + 1
+        measured, end_of_measured = self.longest(place, self.measured_column)
+        if not name and measured and not self.has_value(end_of_measured):
+            return end_of_measured, "--want", measured
         if self.has_ways and self.word(place).lower() in words_of("headers.layout") and name not in self.legend.columns:
             # `layout_stated` is another column.
             return place + 1, f"--{LAYOUT}", ""
@@ -492,6 +495,11 @@ class _Words(Struct, dict=True):
         # `grid size 16` is of a column `grid`.
         size = self.name(phrase.removesuffix(" size")) if phrase.endswith(" size") and not meant_by(phrase) else ""
         return spelled or (phrase if column or meant_by(phrase) else size)
+
+    def measured_column(self, phrase: str) -> str:
+        """Return the column of a time or a rate whose header of several words a phrase spells; empty for none."""
+        column, _ = _only_match(self.headers, phrase)
+        return column if header_of(column).kind in ("time", "rate") and len(words_in(column)) > 1 else ""
 
     def cell(self, phrase: str) -> tuple[str, str] | None:
         """Return the only cell of some words, with its column; of one word also the cell that holds it."""

@@ -60,7 +60,9 @@ def answers(place: Place) -> list[Section]:
     sentences = {} if facts is None else place.answer.sentences
     sections = scales + ([] if place.only is not None else [_largest_part(place)])
     growth = None if facts is None else facts.growth
-    if growth is not None and growth.target.rate is not None and growth.target.machines > growth.start.machines:
+    grows = growth is not None and growth.target.rate is not None and growth.target.machines > growth.start.machines
+    # Of a run that most likely fails nothing is said of growing.
+    if growth is not None and grows and "pays" in sentences:
         sections.append(Section(PAYS, pays_judged(growth, expected.interval), (sentences["pays"],), expected.verdict))
     if facts is not None and (planned := facts.plan) is not None:
         verdict = "" if planned.best is None and planned.named is None else planned.chosen.verdict

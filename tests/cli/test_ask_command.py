@@ -281,6 +281,14 @@ def test_of_several_rates_the_one_that_is_named_is_answered(shell: Shell) -> Non
     assert "--want with one of Throughput - TF32, Throughput - mixed precision" in err
 
 
+def test_a_measured_column_is_named_in_words_by_its_header_of_several_words(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,images/sec,total images/sec\n1,47.6,47.6\n2,47,94\n4,45,180\n")
+    of_all = reply(shell, "ask", "runs.csv", "8 gpus", "--want", "total images/sec")["answers"][0]
+    for words in ("total images/sec on 8 gpus", "8 gpus total images/sec"):
+        assert reply(shell, "ask", "runs.csv", words)["answers"][0] == of_all
+    done(shell, "ask", "runs.csv", "images/sec on 8 gpus")
+
+
 def test_what_follows_from_the_measured_quantity_can_be_wanted(shell: Shell) -> None:
     text = "gpus,batch,step_s,comm share\n1,64,0.1,0.2\n2,128,0.104,0.3\n4,256,0.109,0.35\n"
     question = (*at("gpus=64"), "--price", "2/h")
