@@ -25,6 +25,7 @@ import pandas as pd
 
 import genperf as gp
 from experiments.shared import beside, command_line, page
+from genperf.formula.amounts import DURATIONS
 
 #: Relative differences up to which two answers are one; a page writes seven digits.
 SAME, ON_A_PAGE = 1e-9, 1e-6
@@ -318,9 +319,11 @@ class Asked:
         assert self.law is not None
         machine = self.law.machine(self.law.target)
         last = rows[rows.iloc[:, 0].isin([machine["devices"], machine["nodes"], machine["dp"]])].iloc[-1]
-        measured = next(name for name in rows if name.endswith("/s") or "(s)" in name or name == "throughput")
+        measured = next(name for name in rows if name.endswith(("/s", ")")) or name == "throughput")
         value = float(last[measured])
-        return Said(value) if "(s)" in measured else Said(None, value)
+        # A time is in the unit of its column.
+        unit = DURATIONS.get(measured.rpartition("(")[2].rstrip(")"))
+        return Said(None, value) if unit is None else Said(value * unit)
 
 
 #: A command of the model → the rows of its reply that have the answer, and the option that names the machine.

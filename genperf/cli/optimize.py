@@ -110,7 +110,8 @@ def optimize(
     if len(amounts := [name for name, size in sizes.items() if size is not None]) > 1:
         raise click.UsageError(f"give either {' or '.join(amounts)}")
     least, most, count = (None if text is None else with_amounts(text) for text in (minimize, maximize, steps))
-    loaded = model_or_table(model, roles, *over)
+    limited = {text.partition("=")[0].strip() for text in capacity} | names_in_conditions(where)
+    loaded = model_or_table(model, roles, *over, limited=limited)
     read = [with_amounts(text) for text in (*where, minimize, maximize, steps, work, per, price) if text]
     chosen = loaded if group is None else one_group(loaded, group, model)[1]
     if not over and devices is None:
@@ -143,6 +144,19 @@ def optimize(
     if not out.output or not out.quiet:
         out.lines([*optimum.tables, optimum.reason])
     out.notes(optimum.notes)
+
+
+def names_in_conditions(conditions: Iterable[str]) -> set[str]:
+    """Return the names that conditions read; a wrong condition is refused where it is applied."""
+    from genperf.errors import FormulaError
+    from genperf.formula import parse
+    from genperf.formula.amounts import with_amounts
+
+    names = set[str]()
+    for text in conditions:
+        with suppress(FormulaError):
+            names |= parse(with_amounts(text)).names
+    return names
 
 
 def in_formulas(result: FitResult, values: Mapping[str, str], formulas: Iterable[str]) -> dict[str, str]:

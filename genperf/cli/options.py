@@ -228,14 +228,22 @@ def read(source: str | Recognised, options: dict[str, Any], *question: str) -> T
     return table.table()
 
 
-def model_or_table(path: str, roles: Mapping[str, Any], *question: str) -> Fitted:
-    """Load a model, or fit `auto` to a table that the options describe, the columns of a question as settings."""
+def model_or_table(path: str, roles: Mapping[str, Any], *question: str, limited: Collection[str] = ()) -> Fitted:
+    """Load a model, or fit `auto` to a table that the options describe, the columns of a question as settings.
+
+    Measured columns that are `limited`, such as the memory of a capacity, are fitted beside.
+    """
     if is_model(path):
         refuse_roles(path)
         return load_model(path)
     from genperf.fitting import fit
 
-    table = read(path, {**roles, "skip_bad_rows": True}, *question)
+    options = {**roles, "skip_bad_rows": True}
+    if limited:
+        recognised = recognised_table(path, options, *question)
+        beside = [n for n in recognised.reading.quantities[1:] if n in limited and n.isidentifier()]
+        options["also"] = (*(options.get("also") or ()), *beside)
+    table = read(path, options, *question)
     with progress(bool(click.get_current_context().params.get("quiet")), "groups" if table.group else "") as done:
         return fit(table, progress=done)
 
