@@ -116,3 +116,13 @@ def test_numbers_are_compared_as_levels_are_and_the_fastest_is_told(shell: Shell
         assert "★ grad_accum=8 is fastest" in done(shell, "ask", "passes.csv", question)
     # More devices are faster, which tells nothing.
     assert "★" not in done(shell, "ask", "passes.csv", "8 or 16 gpus")
+
+
+def test_a_measured_column_that_is_limited_is_fitted_beside(shell: Shell) -> None:
+    rows = "".join(f"{n},{b},{n * b * 100 * (1 + b / 4):.0f},{30 + 10 * b}\n" for n in (8, 16, 32) for b in (1, 2, 4))
+    Path("runs.csv").write_text(f"gpus,micro_batch,tokens_per_s,mem_gb\n{rows}")
+    over = ("--over", "gpus=32,64", "--over", "micro_batch=1,2,4")
+    by_capacity = reply(shell, "optimize", "runs.csv", *over, "--capacity", "mem_gb=55")
+    assert {row["micro_batch"] for row in by_capacity["best"]} == {1.0, 2.0}
+    by_condition = reply(shell, "optimize", "runs.csv", *over, "--where", "mem_gb <= 55")
+    assert {row["micro_batch"] for row in by_condition["best"]} == {1.0, 2.0}
