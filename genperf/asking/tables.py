@@ -44,7 +44,7 @@ from genperf.panel.evidence import MONEY, TableColumn, is_size
 from genperf.panel.legend import SCALE
 from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
-from genperf.panel.phrases import SeveralValuesError
+from genperf.panel.phrases import MEMORY_IN_NAME, OF_THE_DEVICE, SeveralValuesError
 from genperf.panel.quantities import paid_by_runs
 from genperf.panel.question import SEVERAL, Requested, in_columns, in_factors
 from genperf.panel.read import Recognised, read_with_roles, recognised
@@ -429,6 +429,12 @@ def ask_recognised(
         column, price = opened.legend.price_column, question.price
         notes += [] if price is None else [f"the price is {price.text} by '{column}'; --price sets it"]
     fits = {} if fits is None else fits
+    if question.memory_limit == OF_THE_DEVICE:
+        # That of the only device that the series names; its GB are powers of 1024.
+        columns = opened.legend.columns.values()
+        cells = [*series.levels.values(), *(c.levels[0] for c in columns if c.distinct == 1 and c.levels)]
+        sizes = {f"{match[1]}GiB" for cell in cells if (match := MEMORY_IN_NAME.search(str(cell)))}
+        question = replace(question, memory_limit=sizes.pop() if len(sizes) == 1 else "")
     answer = _SeriesAnswers(opened, reading, series, question, seed, fits=fits).answered(resolved)
     header, measured_header = header_of(wanted or ""), reading.columns[reading.quantities[0]].header
     is_of_each = header.shared and not measured_header.shared

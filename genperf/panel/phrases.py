@@ -21,7 +21,7 @@ from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
 from genperf.peaks import device_in
 from genperf.table.clean import is_number
 from genperf.vocabulary import any_of, section, words_of
-from genperf.vocabulary.headers import TIME_UNITS, canonical_time, header_of, is_price
+from genperf.vocabulary.headers import TIME_UNITS, bytes_of, canonical_time, header_of, is_price
 from genperf.vocabulary.names import (
     LEVELS,
     WAYS,
@@ -57,6 +57,8 @@ _COMPARISONS = ("compare", "optimize")
 _NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*")
 #: A share of one.
 _SHARE = re.compile(r"\d{1,2}(?:\.\d+)?%")
+#: The memory in the name of a device, and the limit that is it.
+MEMORY_IN_NAME, OF_THE_DEVICE = re.compile(r"(?i)(?<!\d)(\d{1,3}) ?Gi?B"), "of the device"
 #: A unit of memory, by its capital letters.
 _MEMORY = re.compile("[KMGT]i?B")
 #: So many times the largest number of the runs, or so many more.
@@ -108,6 +110,9 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         is_of_header = earlier != name == value
         if not is_of_header and not any(same(other, value) for other in values.setdefault(earlier, [])):
             values[earlier].append(value)
+    if len(limits := values.get("--memory_limit", [])) > 1 and OF_THE_DEVICE in limits:
+        # `fit in 40 GB` gives the memory.
+        limits.remove(OF_THE_DEVICE)
     if is_list := any(len(of_name) > 1 for of_name in values.values()):
         values |= {n: [n] for n in nameless if n not in values}
     has_count, has_job = any(meant_by(n) in LEVELS or n == SCALE for n in values), not _OF_A_PLAN.isdisjoint(values)
@@ -174,6 +179,12 @@ class _Words(Struct, dict=True):
         columns = self.legend.columns
         named = (n for n, e in columns.items() if e.numeric and plain_name(n) in words_of("one_run.network"))
         return next(named, None) or column_of("parameters", columns)
+
+    @cached_property
+    def limits_memory(self) -> bool:
+        """Whether cells name devices by their memory, `A100-80GB`, and how much of it is used was measured."""
+        cells = (cell for entry in self.legend.columns.values() for cell in entry.levels)
+        return any(map(MEMORY_IN_NAME.search, cells)) and any(bytes_of(header_of(n).unit) for n in self.legend.columns)
 
     @cached_property
     def has_ways(self) -> bool:
@@ -426,6 +437,9 @@ class _Words(Struct, dict=True):
                 # `is fsdp worth it` compares it with the others.
                 self.compared = self.phrases.pop()[0]
                 return place + 1, "", ""
+            if word in ("fit", "fits") and self.limits_memory:
+                self.phrases.append(("--memory_limit", OF_THE_DEVICE))
+                return place + 1, "memory", ""
             if word in words_of("one_run.mfu"):
                 self.phrases.append(("--want", word))
                 return place + 1, "--peak", ""

@@ -752,6 +752,14 @@ def test_words_of_a_chosen_cell_devices_and_sizes_are_read_for_what_they_are(she
     assert costs == pytest.approx([1.5, 3.0])
 
 
+def test_whether_it_fits_is_answered_by_the_memory_of_the_device(shell: Shell) -> None:
+    rows = ((gpu, n, 100 * n, 70 + n / 32) for gpu in ("A100-80GB", "L40S-48GB") for n in (8, 16, 32))
+    Path("runs.csv").write_text(csv_of("gpu,gpus,images_per_s,peak_mem_gib", rows))
+    assert "Fits in 80 GiB: " in done(shell, "ask", "runs.csv", "will it fit on 64 A100")
+    assert "Does not fit in 48 GiB: " in done(shell, "ask", "runs.csv", "does it fit on 64 L40S?")
+    assert "oes not fit in 40 GB: " in done(shell, "ask", "runs.csv", "does it fit in 40 GB on 64 A100")
+
+
 def test_the_utilisation_is_asked_in_words_where_a_column_names_the_device(shell: Shell) -> None:
     Path("runs.csv").write_text(_kinds())
     by_option = reply(shell, "ask", "runs.csv", "7B on 64 H100", "--peak", "h100")
