@@ -20,7 +20,7 @@ from genperf.panel.legend import MOST_COMPARED, SCALE, Legend, cell_with, column
 from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
 from genperf.peaks import device_in
 from genperf.table.clean import is_number
-from genperf.vocabulary import any_of, section, words_of
+from genperf.vocabulary import any_of, is_common, section, words_of
 from genperf.vocabulary.headers import TIME_UNITS, bytes_of, canonical_time, header_of, is_price
 from genperf.vocabulary.names import (
     LEVELS,
@@ -179,6 +179,11 @@ class _Words(Struct, dict=True):
         columns = self.legend.columns
         named = (n for n, e in columns.items() if e.numeric and plain_name(n) in words_of("one_run.network"))
         return next(named, None) or column_of("parameters", columns)
+
+    @cached_property
+    def words_of_headers(self) -> frozenset[str]:
+        """The words of all names of columns: what one of these is about is not common English."""
+        return frozenset().union(*map(words_in, self.legend.columns))
 
     @cached_property
     def limits_memory(self) -> bool:
@@ -355,10 +360,12 @@ class _Words(Struct, dict=True):
 
     def read_named(self, place: int) -> Phrase | None:
         """Read a name with its value behind it: `batch 32`, `batch size of 32`, `strategy FSDP`, `bs = 16`."""
-        rate, noun = header_of(self.word(place - 1)), self.word(place + 1)
-        if self.word(place) == "per" and rate.kind == "rate" and rate.counted and meant_by(f"{noun}s") == "workers":
-            # `tokens per second per gpu`
-            return place + 2, "--want", f"{self.word(place - 1)}/{noun}"
+        noun = self.word(place + 1)
+        if self.word(place) == "per" and meant_by(f"{noun}s") == "workers":
+            rates = [word for word in (self.word(place - 1), self.word(place + 2)) if header_of(word).kind == "rate"]
+            if rates:
+                # `tokens per second per gpu`, `per gpu throughput`
+                return place + 2, "--want", f"{rates[0] if header_of(rates[0]).counted else 'samples/s'}/{noun}"
         name, end = self.longest(place, self.name)
         if not name and self.word(place + 1) == "=":
             name, end = self.words[place], place + 1
@@ -448,7 +455,9 @@ class _Words(Struct, dict=True):
             rate = header_of(word)
             if (is_relative(word) and "speed" in word) or (rate.shared and rate.kind == "rate" and "/" in word):
                 return place + 1, "--want", word
-            return (place + 1, topic, "") if topic or self.is_prose(word) else None
+            names = {*self.words_of_headers, *words_of("headers.best")}
+            only_asks = self.is_prose(word) or (is_common(self.words[place]) and word not in names)
+            return (place + 1, topic, "") if topic or only_asks else None
         behind = words_in(self.word(end))
         return end + bool(behind and behind <= words_in(cell[0]) and not self.has_value(end + 1)), *cell
 

@@ -5,6 +5,7 @@ No other room lists words of a role: a new name, unit or language is a word in t
 
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +21,34 @@ def words_of(place: str) -> tuple[str, ...]:
     """Return the words of one meaning, given as `section.meaning`."""
     name, _, meaning = place.partition(".")
     return tuple(_TABLE[name][meaning])
+
+
+@cache
+def _common_words() -> frozenset[str]:
+    """Return the words of `english.txt`, which name nothing of a run."""
+    return frozenset(Path(__file__).with_name("english.txt").read_text("utf-8").split())
+
+
+def is_common(word: str) -> bool:
+    """Tell whether a word is one of common English, in any form, that names nothing of a run: `recommended`, `safely`.
+
+    Capital letters throughout are a name: `RING`.
+
+    >>> [is_common(word) for word in ("recommended", "dropping", "safely", "carries", "zero", "loss", "HIT")]
+    [True, True, True, True, False, False, False]
+    """
+    if word.isupper() and len(word) > 1:
+        return False
+    plain = word.lower()
+    stems = {plain}
+    for ending in ("s", "es", "d", "ed", "ing", "ly"):
+        stem = plain.removesuffix(ending)
+        if stem != plain and len(stem) > 2:
+            # `saving` of save, `dropping` of drop, `carries` of carry
+            stems |= {stem, stem[:-1] if stem[-1] == stem[-2] else stem}
+            stems |= {f"{stem}e"} if ending in ("ed", "ing") else set()
+            stems |= {f"{stem[:-1]}y"} if stem[-1] == "i" else set()
+    return not stems.isdisjoint(_common_words())
 
 
 def any_of(*places: str) -> str:

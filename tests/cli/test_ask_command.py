@@ -752,6 +752,29 @@ def test_words_of_a_chosen_cell_devices_and_sizes_are_read_for_what_they_are(she
     assert costs == pytest.approx([1.5, 3.0])
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "could you estimate 64 gpus for our proposal",
+        "do I lose much by going to 64 gpus?",
+        "what would happen if we moved to 64 gpus",
+        "would 64 gpus be reliable",
+    ],
+)
+def test_common_english_only_asks_and_other_words_are_not_passed_over(shell: Shell, words: str) -> None:
+    Path("runs.csv").write_text("gpus,images_per_s\n8,1900\n16,3740\n32,7300\n")
+    assert reply(shell, "ask", "runs.csv", words)["at"]["gpus"] == 64
+    assert "found nowhere" not in done(shell, "ask", "runs.csv", words)
+    # What may be a setting is none of them, and neither is a word that turns the question.
+    for other in ("zero", "half", "RING", "lora"):
+        assert f"found nowhere in the runs: {other}" in done(shell, "ask", "runs.csv", f"{words} with {other}")
+
+
+def test_a_word_of_a_columns_name_is_not_passed_over(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,safe_mode,step_s\n8,0,1.9\n16,0,1.1\n32,0,0.7\n8,1,2.9\n16,1,1.7\n32,1,1.1\n")
+    assert "of safe_mode=1" in done(shell, "ask", "runs.csv", "64 gpus safe_mode 1")
+
+
 def test_whether_it_fits_is_answered_by_the_memory_of_the_device(shell: Shell) -> None:
     rows = ((gpu, n, 100 * n, 70 + n / 32) for gpu in ("A100-80GB", "L40S-48GB") for n in (8, 16, 32))
     Path("runs.csv").write_text(csv_of("gpu,gpus,images_per_s,peak_mem_gib", rows))
