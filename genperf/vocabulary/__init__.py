@@ -34,7 +34,7 @@ def is_common(word: str) -> bool:
 
     Capital letters throughout are a name: `RING`.
 
-    >>> [is_common(word) for word in ("recommended", "dropping", "safely", "carries", "zero", "loss", "HIT")]
+    >>> [is_common(word) for word in ("recommended", "dropping", "safely", "tries", "zero", "loss", "HIT")]
     [True, True, True, True, False, False, False]
     """
     if word.isupper() and len(word) > 1:
