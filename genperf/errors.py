@@ -71,14 +71,14 @@ def checked(function: Callable[..., R], opens: bool = False) -> Callable[..., R]
       try: help(genperf.fit) lists what it takes
     """
     signature, types = inspect.signature(function), typing.get_type_hints(function)
-    first = next(iter(signature.parameters)) if opens else ""
+    opened = next(iter(signature.parameters)) if opens else ""
 
     hint = f"help(genperf.{function.__name__}) lists what it takes"
 
     @functools.wraps(function)
     def with_checks(*arguments: Any, **options: Any) -> R:
         for name, value in signature.bind(*arguments, **options).arguments.items():
-            kind = Any if name == first else types.get(name, Any)
+            kind = Any if name == opened else types.get(name, Any)
             if not (signature.parameters[name].kind.name.startswith("VAR") or _is_opened(kind) or _is_of(value, kind)):
                 raise GenperfError(f"{function.__name__}: {name} is {_name_of(kind)}, not {value!r}", hint=hint)
         return function(*arguments, **options)

@@ -300,18 +300,18 @@ def answer_of(facts: Facts) -> Answer:
 
 def with_memory_limit(answer: Answer, limit: str) -> Answer:
     """Return an answer whose first value, where it is a memory, tells whether it stays below a device's, `80GB`."""
-    first, number = answer.answers[0], re.match(r"[\d.,]+", limit)
-    if number is None or not (size := bytes_of(first.unit)):
+    likeliest, number = answer.answers[0], re.match(r"[\d.,]+", limit)
+    if number is None or not (size := bytes_of(likeliest.unit)):
         return answer
     most = float(number[0].replace(",", "")) * bytes_of(limit[number.end() :])
-    lower, value, upper = (end * size / most for end in (first.lower, first.value, first.upper))
+    lower, value, upper = (end * size / most for end in (likeliest.lower, likeliest.value, likeliest.upper))
     if lower > 1.0:
-        how, end = "does not fit", f"lower end of the interval is {three_digits(first.lower)}"
+        how, end = "does not fit", f"lower end of the interval is {three_digits(likeliest.lower)}"
     else:
         how = "fits" if upper <= 1.0 else "likely fits" if value <= 1.0 else "likely does not fit"
-        end = f"upper end of the interval is {three_digits(first.upper)}"
-    fits = prose(f"{how} in {with_unit(number[0], limit[number.end() :])}: the {with_unit(end, first.unit)}")
-    return replace(answer, answers=(replace(first, texts={**first.texts, "fits": fits}), *answer.answers[1:]))
+        end = f"upper end of the interval is {three_digits(likeliest.upper)}"
+    fits = prose(f"{how} in {with_unit(number[0], limit[number.end() :])}: the {with_unit(end, likeliest.unit)}")
+    return replace(answer, answers=(replace(likeliest, texts={**likeliest.texts, "fits": fits}), *answer.answers[1:]))
 
 
 #: What it costs, how many times as fast it is, and before a device what that does, among the names that a question
@@ -466,11 +466,15 @@ def rows_of(answer: Answer) -> list[Row]:
     the first stays.
     """
     wanted, mfu, row_of_value = answer.answers[0].quantity, QUANTITIES["mfu"].label, dict[tuple[str, str], Row]()
-    first = {mfu, *OF_THE_QUESTION}
+    leading = {mfu, *OF_THE_QUESTION}
     for row in sorted(
         _known_rows(answer),
         # False comes before True.
-        key=lambda row: (row.name != wanted, row.name not in OF_THE_QUESTION, not row.beside and row.name not in first),
+        key=lambda row: (
+            row.name != wanted,
+            row.name not in OF_THE_QUESTION,
+            not row.beside and row.name not in leading,
+        ),
     ):
         row_of_value.setdefault((row.name, row.value), row)
     rows = list(row_of_value.values())
@@ -599,8 +603,8 @@ def _verdict_and_next_step(answer: Answer, width: int) -> Iterator[Text]:
     if plan is not None and (plan.best is None or plan.breaks):
         # The rows do not show that a limit is broken.
         yield from (Text(line, style=f"bold {COLORS[BLIND]}") for line in wrap(plan_sentence(plan), width))
-    elif plan is not None and (kept := plan_line(plan)):
-        yield from (Text(line) for line in wrap(f"{MEASURED} {kept}", width))
+    elif plan is not None and (kept_text := plan_line(plan)):
+        yield from (Text(line) for line in wrap(f"{MEASURED} {kept_text}", width))
     if fits := likeliest.texts.get("fits", ""):
         yield Text(f"{MEASURED} {fits}", style="bold")
     if answer.facts is not None and answer.facts.split is not None:

@@ -5,7 +5,7 @@ A question of a table stands under its columns, read by the rules of a row; of a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -51,9 +51,10 @@ from genperf.normal.record import record_like
 from genperf.normal.runs import place_of_run
 from genperf.normal.series import among_published, series_of, trains_networks
 from genperf.panel.configurations import left_open, part_given
+from genperf.panel.legend import Legend
 from genperf.panel.machine import PLACES, SPLITS, Growth
 from genperf.panel.panel import Panel, StepWork, several_nodes
-from genperf.panel.phrases import LAYOUT
+from genperf.panel.phrases import LAYOUT, MEMORY_IN_NAME, OF_THE_DEVICE
 from genperf.panel.quantities import LACKS, paid_by_runs, paid_for, parameters_of, price_of, quantities_of, training_of
 from genperf.panel.read import Recognised
 from genperf.panel.reading import Reading, column_named
@@ -117,9 +118,9 @@ class Question(Struct, frozen=True):
 
     def about(self, result: FitResult, group: Mapping[str, str]) -> Self:
         """Return the question about the model of a group, whose batch is that of its steps."""
-        columns = [] if result.panel.legend is None else result.panel.legend.columns.values()
+        legend = result.panel.legend or Legend()
         return replace(
-            self.at_peak_of([*group.values(), *(c.levels[0] for c in columns if c.distinct == 1 and c.levels)]),
+            self.on_device([*group.values(), *legend.constants.values()]),
             price=self.price or paid_by_runs(result.panel.legend, group),
             sample=result.schema.target.samples,
             steps=self.work is not None or result.schema.of_steps,
@@ -129,8 +130,8 @@ class Question(Struct, frozen=True):
 
     def with_words(self, options: Mapping[str, str]) -> Self:
         """Return the question with options that stand among its words; work that is given in both ways is refused."""
-        given: dict[str, Any] = {name: text for name, text in options.items() if text}
-        of_words = question_of(**given)
+        texts: dict[str, Any] = {name: text for name, text in options.items() if text}
+        of_words = question_of(**texts)
         works = [bool(question.plan or question.training.tokens) for question in (self, of_words)]
         if (self.price and of_words.price) or all(works):
             what = f"{listed([f'--{name}' for name in options])} in words stand beside options"
@@ -144,17 +145,22 @@ class Question(Struct, frozen=True):
         level = of_words.level or self.level
         return replace(self, price=price, plan=plan, training=training, topics=topics, memory_limit=limit, level=level)
 
-    def at_peak_of(self, cells: Iterable[object]) -> Self:
-        """Return the question at the peak of the only device that cells name, where the use of a device is asked about.
+    def on_device(self, cells: Collection[str]) -> Self:
+        """Return the question with the memory and the peak of the only device that cells name, where these are asked.
 
-        What no cell names is refused.
+        A peak that no cell names is refused, and nothing fits or not where no memory is known.
         """
-        if self.training.peak is not None or "peak" not in self.topics:
-            return self
-        peaks = {device.rates["16-bit"] for cell in cells if (device := device_in(str(cell))) is not None}
-        if len(peaks) != 1:
-            raise ModelError("an MFU needs the peak of a device, and no column names one", hint=LACKS["peak"][1])
-        return replace(self, training=replace(self.training, peak=peaks.pop()))
+        question = self
+        if self.memory_limit == OF_THE_DEVICE:
+            # What is sold as GB are powers of 1024.
+            sizes = {f"{match[1]}GiB" for cell in cells if (match := MEMORY_IN_NAME.search(cell))}
+            question = replace(question, memory_limit=sizes.pop() if len(sizes) == 1 else "")
+        if "peak" in self.topics and self.training.peak is None:
+            peaks = {device.rates["16-bit"] for cell in cells if (device := device_in(cell)) is not None}
+            if len(peaks) != 1:
+                raise ModelError("an MFU needs the peak of a device, and no column names one", hint=LACKS["peak"][1])
+            question = replace(question, training=replace(self.training, peak=peaks.pop()))
+        return question
 
 
 #: The options that may stand among the words of a question.
@@ -225,8 +231,8 @@ def compared_with_published(
     """Return whether a count scales as published series do, what the hints say of its exchange, and why it is low."""
     rows, hints, panel = curve.steps.columns, question.hints, result.panel
     levels = {name: cells[-1] for name, cells in rows.items() if cells.dtype.kind in "OU"}
-    texts = [] if panel.legend is None else [column for column in panel.legend.columns.values() if not column.numeric]
-    constant_texts = [column.levels[0] for column in texts if column.distinct == 1 and column.levels]
+    legend = panel.legend or Legend()
+    constant_texts = [text for name, text in legend.constants.items() if not legend.columns[name].numeric]
     # What may name a framework, a network between nodes, or that networks are trained.
     words = [*question.words, *constant_texts, *map(str, levels.values()), hints.get(BANDWIDTH, "")]
     series = None
@@ -243,8 +249,8 @@ def compared_with_published(
         exchange = minimum_exchange(panel, hints, target, seconds, {} if series is None else series.kept)
     causes: tuple[Cause, ...] = ()
     no_cause = 0.0
-    parts = () if panel.legend is None else panel.legend.parts
-    is_parted = any(sum(p.shares[1] for p in parts if p.levels == first.levels) > MAKE_UP for first in parts)
+    step_parts = () if panel.legend is None else panel.legend.parts
+    is_parted = any(sum(p.shares[1] for p in step_parts if p.levels == first.levels) > MAKE_UP for first in step_parts)
     if series is not None and (normal is None or normal.low) and not is_parted:
         # A usual efficiency has no cause to look for, and measured parts of the whole step need none.
         from genperf.causes import why
@@ -293,13 +299,15 @@ def facts_at(result: FitResult, at: Mapping[str, Any], question: Question) -> Fa
         plan = planned(result, result.query(at).single(ONE), question, named, kind)
         named = named or {plan.name: plan.sought.count}
         at = {**named, **at}
-    split, kept = best_split(result, at) if LAYOUT in question.topics else (None, {})
+    split, beside_split = best_split(result, at) if LAYOUT in question.topics else (None, {})
     if split is not None:
         at = {**at, **split.ways}
         if plan is not None:
             # What the work takes is that of the best split.
-            plan = planned(result, result.query({**at, **kept}).single(ONE), question, {**named, **split.ways}, kind)
-    query = result.query({**at, **kept})
+            plan = planned(
+                result, result.query({**at, **beside_split}).single(ONE), question, {**named, **split.ways}, kind
+            )
+    query = result.query({**at, **beside_split})
     curve = curve_of(result, query.single(ONE), work_of(result, question), question.interval, question.level)
     return replace(facts_of(result, question, query, curve, at, plan), split=split)
 
@@ -314,20 +322,20 @@ def best_split(result: FitResult, at: Mapping[str, Any]) -> tuple[BestSplit, dic
         raise GenperfError("no columns show how devices are split", hint="columns such as gpus, dp, tp and pp")
     target = result.query(at)
     count = int(values_of(devices, target.columns)[0])
-    parts = {name: part_given(panel, panel.meant(name)) for name in (*at, *target.columns)}
-    given = {name: value for name, value in at.items() if parts[name] not in LEVELS}
-    proposed = layouts(result, count, given)
+    meanings = {name: part_given(panel, panel.meant(name)) for name in (*at, *target.columns)}
+    fixed = {name: value for name, value in at.items() if meanings[name] not in LEVELS}
+    proposed = layouts(result, count, fixed)
     # The passes of a step follow from its batches.
-    settled = {*proposed.over, *(name for name, part in parts.items() if part in (*PLACES, "micro_batches"))}
+    settled = {*proposed.over, *(name for name, part in meanings.items() if part in (*PLACES, "micro_batches"))}
     opened = left_open(panel, target.single(ONE), at)
-    kept = {name: value for name, value in opened.items() if name not in settled}
-    over = {**proposed.over, **kept}
+    beside_split = {name: value for name, value in opened.items() if name not in settled}
+    over = {**proposed.over, **beside_split}
     trusted = attempted(partial(optimize, result, over, proposed.where, goal=Goal(trusted=True)))
     optimum = optimize(result, over, proposed.where) if isinstance(trusted, GenperfError) else trusted
-    names = [name for name in proposed.over if name not in given and parts.get(name) not in LEVELS]
+    names = [name for name in proposed.over if name not in fixed and meanings.get(name) not in LEVELS]
     chosen = {way.name for way in columns.ways.values()}.union(names)
     ways = {name: value for name, value in optimum.configuration.items() if name in chosen}
-    return BestSplit(ways, optimum.feasible, optimum is trusted, float(optimum.best["wins"].iloc[0])), kept
+    return BestSplit(ways, optimum.feasible, optimum is trusted, float(optimum.best["wins"].iloc[0])), beside_split
 
 
 def facts_of(
@@ -358,7 +366,7 @@ def facts_of(
     runs_along = tuple(zip(steps.counts[measured].tolist(), reported.tolist(), strict=True))
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
 
-    parts = () if panel.legend is None else panel.legend.parts
+    step_parts = () if panel.legend is None else panel.legend.parts
     training = question.training
     in_group = panel.within(question.constants) if question.constants else panel
     quantities = reported_of(result, in_group, query, expected, training, question.price)
@@ -402,7 +410,7 @@ def facts_of(
         plan=plan,
         falls=None if question.level is None else curve.turn("efficiency"),
         # A group is known by its values, which are words of the question.
-        parts=tuple([p for p in parts if {*p.levels.values()} <= {*question.words}]),
+        parts=tuple([p for p in step_parts if {*p.levels.values()} <= {*question.words}]),
     )
 
 

@@ -60,10 +60,10 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
         yield Text.assemble(mark, " ", name.ljust(first_width - 2), (values, "bold"))
         yield Text(" " * first_width + ends)
     for answer, name in zip(answers, names, strict=True):
-        if answer.facts is not None and (plan := answer.facts.plan) and (kept := limits_kept_text(plan)):
+        if answer.facts is not None and (plan := answer.facts.plan) and (limits_text := limits_kept_text(plan)):
             is_kept = not plan.breaks and (plan.best is not None or plan.named is not None)
             sign, style = (MEASURED, "") if is_kept else (MARKS[BLIND], f"bold {COLORS[BLIND]}")
-            yield Text(f"{sign} {name}: {kept}", style=style)
+            yield Text(f"{sign} {name}: {limits_text}", style=style)
         if fits := answer.answers[0].texts.get("fits", ""):
             yield Text(f"{MEASURED} {name} {fits[0].lower()}{fits[1:].partition(':')[0]}")
         if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):
@@ -85,11 +85,11 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
 
 def _ratio_line(answers: Sequence[Answer], names: Sequence[str]) -> str:
     """Return how many times as fast the larger of two counts is; empty for any other configurations."""
-    known = [(a.facts, name) for a, name in zip(answers, names, strict=True) if a.facts and a.facts.expected.is_time]
-    counts, verdicts = {facts.growth.target.count for facts, _ in known}, {facts.expected.verdict for facts, _ in known}
+    timed = [(a.facts, name) for a, name in zip(answers, names, strict=True) if a.facts and a.facts.expected.is_time]
+    counts, verdicts = {facts.growth.target.count for facts, _ in timed}, {facts.expected.verdict for facts, _ in timed}
     if len(counts) != 2 or len(answers) != 2 or BLIND in verdicts:
         return ""
-    (smaller, of_smaller), (larger, of_larger) = sorted(known, key=lambda of: of[0].growth.target.count)
+    (smaller, of_smaller), (larger, of_larger) = sorted(timed, key=lambda of: of[0].growth.target.count)
     rates = [facts.growth.throughput(facts.expected.value) for facts in (smaller, larger)]
     if smaller.growth.whole:
         rates = [facts.expected.value.dividing(1.0) for facts in (smaller, larger)]
@@ -104,10 +104,10 @@ def _ratio_line(answers: Sequence[Answer], names: Sequence[str]) -> str:
 
 def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str]) -> str:
     """Return which of several configurations of one count is fastest, and which costs least; else ""."""
-    known = [facts for facts in of_answers if facts is not None and facts.expected.is_time]
-    if len(known) < len(names) or len({facts.growth.target.count for facts in known}) > 1:
+    timed = [facts for facts in of_answers if facts is not None and facts.expected.is_time]
+    if len(timed) < len(names) or len({facts.growth.target.count for facts in timed}) > 1:
         return ""
-    runs = {name: of for name, of in zip(names, known, strict=True) if not fits_text(of.expected.fits)}
+    runs = {name: of for name, of in zip(names, timed, strict=True) if not fits_text(of.expected.fits)}
     rates = {n: of.growth.throughput(of.expected.value) or of.expected.value.dividing(1.0) for n, of in runs.items()}
     costs = {n: cost[0].dividing(1.0) for n, of in runs.items() if (cost := cost_of(of.growth, of.expected.value))}
     texts = [

@@ -44,7 +44,7 @@ from genperf.panel.evidence import MONEY, TableColumn, is_size
 from genperf.panel.legend import SCALE
 from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
-from genperf.panel.phrases import MEMORY_IN_NAME, OF_THE_DEVICE, SeveralValuesError
+from genperf.panel.phrases import SeveralValuesError
 from genperf.panel.quantities import paid_by_runs
 from genperf.panel.question import SEVERAL, Requested, in_columns, in_factors
 from genperf.panel.read import Recognised, read_with_roles, recognised
@@ -429,12 +429,8 @@ def ask_recognised(
         column, price = opened.legend.price_column, question.price
         notes += [] if price is None else [f"the price is {price.text} by '{column}'; --price sets it"]
     fits = {} if fits is None else fits
-    if question.memory_limit == OF_THE_DEVICE:
-        # That of the only device that the series names; its GB are powers of 1024.
-        columns = opened.legend.columns.values()
-        cells = [*series.levels.values(), *(c.levels[0] for c in columns if c.distinct == 1 and c.levels)]
-        sizes = {f"{match[1]}GiB" for cell in cells if (match := MEMORY_IN_NAME.search(str(cell)))}
-        question = replace(question, memory_limit=sizes.pop() if len(sizes) == 1 else "")
+    if not {"peak", "memory_limit"}.isdisjoint(question.topics):
+        question = question.on_device([*series.levels.values(), *opened.legend.constants.values()])
     answer = _SeriesAnswers(opened, reading, series, question, seed, fits=fits).answered(resolved)
     header, measured_header = header_of(wanted or ""), reading.columns[reading.quantities[0]].header
     is_of_each = header.shared and not measured_header.shared
@@ -747,17 +743,12 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         column = self._column_of_no_step(name, model)
         if header.kind == "time" and column is not None:
             sample = ""
-        question = self.question
-        if "peak" in question.topics:
-            columns = self.opened.legend.columns.values()
-            constant_cells = [c.levels[0] for c in columns if c.distinct == 1 and c.levels]
-            question = question.at_peak_of([*self.series.levels.values(), *constant_cells])
         question = replace(
-            question,
+            self.question,
             work=work,
             sample=sample,
             steps=model.schema.of_steps,
-            constants={**constants, **question.constants},
+            constants={**constants, **self.question.constants},
             # The framework and the network, perhaps.
             words=tuple(self.series.levels.values()),
         )

@@ -116,8 +116,8 @@ def steps_along_workers(
     names_place = not machine_parts.isdisjoint(PLACES) or {"batch", "global_batch"} <= machine_parts
     smallest = at if requested is not None or names_place else {**at, factor.name: counts[0]}
     start = {name: cells[0] for name, cells in result.query(smallest).columns.items()}
-    parts = panel.machine.parts_of({name: np.array([value]) for name, value in start.items()})
-    if factor == result.panel.workers and (ways := float(product_of(parts)[0])) > 1.0:
+    machine_of_start = panel.machine.parts_of({name: np.array([value]) for name, value in start.items()})
+    if factor == result.panel.workers and (ways := float(product_of(machine_of_start)[0])) > 1.0:
         # Of a transformer, counts that its split divides.
         counts = np.unique(np.append(np.maximum(np.round(counts / ways), 1.0) * ways, tried))
     columns = at_scale(panel, factor, counts, start, kind or (None if schema.target.work else schema.scaling))
@@ -130,8 +130,8 @@ def steps_along_workers(
     if (divided := possible & divisible(result.panel, columns)).any():
         possible = divided
     for runs_whole in (fills_nodes, whole_passes) if whole else ():
-        if (kept := possible & runs_whole(result.panel, columns)).any():
-            possible = kept
+        if (whole_ones := possible & runs_whole(result.panel, columns)).any():
+            possible = whole_ones
     columns, counts = {name: cells[possible] for name, cells in columns.items()}, counts[possible]
     total = None if work is None or work.whole else work.total
     per_worker, kind_shown = relative_work(panel, columns, counts, kind, total)

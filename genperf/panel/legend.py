@@ -76,6 +76,11 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     parts: tuple[StepPart, ...] = ()
 
     @cached_property
+    def constants(self) -> dict[str, str]:
+        """The columns that were the same in all runs, with the only cell of each."""
+        return {n: entry.levels[0] for n, entry in self.columns.items() if entry.distinct == 1 and entry.levels}
+
+    @cached_property
     def of_names(self) -> frozenset[str]:
         """The columns of texts, none of which is an amount, that hold no numbers."""
         texts = {n: column.levels for n, column in self.columns.items() if n not in self.names and not column.numeric}

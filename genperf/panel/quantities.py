@@ -158,8 +158,7 @@ def parameters_of(panel: Panel) -> Node | None:
         sizes = {level: size_of_network(level) for level in levels}
         terms = (f"{size}*where({quote_name(factor)} == {level!r}, 1, 0)" for level, size in sizes.items())
         return Name(factor) if not levels else parse(" + ".join(terms)).node if all(sizes.values()) else None
-    columns = {} if panel.legend is None else panel.legend.columns
-    texts = {name: column.levels[0] for name, column in columns.items() if column.distinct == 1 and column.levels}
+    texts = {} if panel.legend is None else panel.legend.constants
     named = (size_of_network(f"{v}") for name, v in {**texts, **panel.constants}.items() if names_a_network(name))
     size = next(named, None)
     return None if size is None else Number(size)

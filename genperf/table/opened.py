@@ -132,15 +132,15 @@ def _opened(texts: Mapping[str, str], opened: Callable[[str], Source]) -> tuple[
 
 def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequence[str]]) -> Source:
     """Return tables of the same columns below each other, each with where it is from, by the column that says so."""
-    first, *_ = opened = list(sources.values())
-    names = [*first.cells]
+    top, *_ = opened = list(sources.values())
+    names = [*top.cells]
     if all(source.unit == "record" or source.runs for source in opened):
         # A record and a run lack what they do not say.
         names = list(dict.fromkeys(n for source in opened for n in source.cells))
         opened = [replace(s, cells={n: s.cells.get(n, np.full(len(s), "", object)) for n in names}) for s in opened]
     for following in opened:
         if {*following.cells} != {*names}:
-            what = f"has the columns {listed([*following.cells])}, and {first.name} has {listed(names)}"
+            what = f"has the columns {listed([*following.cells])}, and {top.name} has {listed(names)}"
             raise TableError(what, hint="files of one table have the same columns", where=following.name)
     cells = {n: np.concatenate([source.cells[n].astype(object) for source in opened]) for n in names}
     counts = Counter(done.text for source in opened for done in source.steps)
@@ -149,7 +149,7 @@ def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequ
     from_paths = {n: np.array(texts, dtype=object)[source_of_row] for n, texts in origins.items() if n not in cells}
     steps_of_rows = [{n: of_rows[row] for n, of_rows in s.steady.items()} for s in opened for row in range(len(s))]
     return replace(
-        first,
+        top,
         name=name,
         unit="row",
         tables=(),
