@@ -257,7 +257,7 @@ class Plan(Struct, frozen=True):
     @property
     def is_speed(self) -> bool:
         """Whether it is the work of a second, and so a throughput."""
-        return self.deadline == 1.0 and not self.of_job
+        return self.deadline == 1.0 and not (self.of_job or self.of_steps)
 
 
 class Choice(Struct, frozen=True):
@@ -268,6 +268,8 @@ class Choice(Struct, frozen=True):
     total: Interval
     cost: Interval
     verdict: str
+    #: The whole configuration.
+    at: dict[str, Any] = {}
 
     def to_dict(self, name: str) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -315,6 +317,17 @@ class Planned(Struct, frozen=True):
     def chosen(self) -> Choice:
         """The machine that the question names, else the count that is sought."""
         return self.named or self.sought
+
+    @property
+    def amount_of_aim(self) -> float:
+        """The time or the cost that the plan keeps low, as its aim is; infinite where the plan is not kept."""
+        is_kept = self.best is not None and not self.breaks
+        return float(getattr(self.chosen, self.plan.aim).value) if is_kept else float("inf")
+
+    @property
+    def least_of_limit(self) -> float:
+        """The upper end of what comes nearest to the limit that no count keeps: of the time, or else of the cost."""
+        return self.chosen.total.upper if self.late else self.chosen.cost.upper
 
     @property
     def numbers(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from genperf.errors import GenperfError, counted, listed
 from genperf.facts import ENDS, Curve, Facts, GrowthCounts, Interval
-from genperf.formula.amounts import DURATIONS
+from genperf.formula.amounts import DURATIONS, amount
 from genperf.panel.assemble import EARLIER
 from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import QUANTITIES
@@ -316,7 +316,7 @@ def with_memory_limit(answer: Answer, limit: str) -> Answer:
 
 #: What it costs, how many times as fast it is, and before a device what that does, among the names that a question
 #: may want.
-_COST, _SPEEDUP, _PER = "cost", "speed-up", "per "
+_COST, _SPEEDUP, _PER, _IN = "cost", "speed-up", "per ", "in "
 
 
 def wanted_of(answer: Answer, want: str) -> Value | None:
@@ -344,6 +344,11 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
     if plain == _COST:
         cost, unit = cost_of(growth, expected.value) or (None, "")
         return _COST, unit, cost
+    what, _, period = want.partition("/")
+    if (seconds := amount(period)) is not None:
+        rate = _rate_of(facts, what)
+        name = re.sub(r"(?<=\d)(?=[a-z])", " ", f"{_IN}{period}")
+        return name, what, None if rate is None else Interval(*(seconds * end for end in rate.ends))
     if wanted.kind == "rate" and wanted.shared and wanted.level == counted_by(growth.name):
         of_all = growth.throughput(expected.value)
         of_each = None if of_all is None else Interval(*(end / growth.target.count for end in of_all.ends))
@@ -361,6 +366,17 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
         times = growth.target.count / growth.smallest.count
         return _SPEEDUP, "x", Interval(*(times * end for end in efficiency.ends))
     return "efficiency", "", efficiency if is_relative(want) and "eff" in plain else None
+
+
+def _rate_of(facts: Facts, what: str) -> Interval | None:
+    """Return how much a second does of something by name: of samples, tokens, steps, or whole epochs; None unknown."""
+    growth, value = facts.growth, facts.expected.value
+    if what in (growth.sample, f"{growth.sample}s", "samples") and not growth.whole:
+        return growth.throughput(value)
+    if what == "tokens":
+        return Interval.named(facts.quantities, "tokens_per_s") if "tokens_per_s" in facts.quantities else None
+    is_timed = growth.whole and what == f"{growth.sample}s"
+    return value.dividing(1.0) if is_timed or (growth.of_steps and what in STEP_WORDS) else None
 
 
 #: A value with `M` for `million`, for which a line has no room.
@@ -499,7 +515,7 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         _, _, of_a_second = facts.column
         value_at_start = None if start is None else of_a_second * start.value
         yield _value_row(likeliest, value_at_start if rate is None or start is None else start.rate)
-    by_itself = summed or likeliest.quantity == _SPEEDUP or likeliest.quantity.startswith(_PER)
+    by_itself = summed or likeliest.quantity == _SPEEDUP or likeliest.quantity.startswith((_PER, _IN))
     if (relative and likeliest.quantity.lower() != "efficiency") or by_itself:
         # A speed-up, a share of the peak, or the throughput of each device.
         yield _value_row(likeliest)

@@ -115,6 +115,8 @@ class Question(Struct, frozen=True):
     memory_limit: str = ""
     #: The efficiency below which it may fall at some count.
     level: float | None = None
+    #: How many times as fast a count is sought as the configuration, or as the largest of the runs.
+    times: float | None = None
 
     def about(self, result: FitResult, group: Mapping[str, str]) -> Self:
         """Return the question about the model of a group, whose batch is that of its steps."""
@@ -142,8 +144,9 @@ class Question(Struct, frozen=True):
         # The best count of a job is that of its plan.
         topics = (*self.topics, *(name for name in options if name != "best" or plan is None))
         limit = of_words.memory_limit or self.memory_limit
-        level = of_words.level or self.level
-        return replace(self, price=price, plan=plan, training=training, topics=topics, memory_limit=limit, level=level)
+        level, times = of_words.level or self.level, of_words.times or self.times
+        question = replace(self, price=price, plan=plan, training=training, topics=topics)
+        return replace(question, memory_limit=limit, level=level, times=times)
 
     def on_device(self, cells: Collection[str]) -> Self:
         """Return the question with the memory and the peak of the only device that cells name, where these are asked.
@@ -164,7 +167,9 @@ class Question(Struct, frozen=True):
 
 
 #: The options that may stand among the words of a question.
-OPTIONS_OF_WORDS = ("tokens", "samples", "deadline", "budget", "price", "peak", "memory_limit", "efficiency", "best")
+OPTIONS_OF_WORDS = (
+    *("tokens", "samples", "deadline", "budget", "price", "peak", "memory_limit", "efficiency", "best", "faster"),
+)
 
 
 def question_of(
@@ -189,6 +194,7 @@ def question_of(
         work=work,
         memory_limit=str(plan.get("memory_limit") or ""),
         level=float(str(plan["efficiency"]).rstrip("%")) / 100.0 if plan.get("efficiency") else None,
+        times=float(str(plan["faster"])) if plan.get("faster") else None,
     )
 
 
@@ -291,23 +297,30 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
 def facts_at(result: FitResult, at: Mapping[str, Any], question: Question) -> Facts:
     """Return the facts about one configuration as it is named, see `ask`."""
     result, plan, named, kind = answering(result, at), None, dict[str, Any](), None
+    split, beside = None, dict[str, Any]()
     if question.price is None and result.panel.legend is not None and result.panel.legend.prices:
         levels = {n: level for n, level in result.query(at).single(ONE).items() if isinstance(level, str)}
         question = replace(question, price=paid_by_runs(result.panel.legend, levels, question.per))
+    if question.times is not None:
+        question = replace(question, plan=plan_of_times(result, at, question))
+        at = {name: value for name, value in at.items() if name not in kept_by_plan(result.panel, at)[0]}
     if question.plan is not None:
-        named, kind = kept_by_plan(result.panel, at)
-        plan = planned(result, result.query(at).single(ONE), question, named, kind)
-        named = named or {plan.name: plan.sought.count}
+        (named, kind), start = kept_by_plan(result.panel, at), result.query(at).single(ONE)
+        plan = planned(result, start, question, named, kind)
+        # What is left open is as the plan had it at its count.
+        opened = {} if named else left_open(result.panel, start, at)
+        beside = {name: plan.sought.at[name] for name in opened if name != plan.name}
+        nodes = result.panel.machine.columns.get("nodes")
+        of_nodes = {nodes.name: beside[nodes.name]} if nodes is not None and nodes.name in beside else {}
+        named = named or {plan.name: plan.sought.count, **of_nodes}
         at = {**named, **at}
-    split, beside_split = best_split(result, at) if LAYOUT in question.topics else (None, {})
-    if split is not None:
+    if LAYOUT in question.topics:
+        split, beside = best_split(result, at)
         at = {**at, **split.ways}
         if plan is not None:
             # What the work takes is that of the best split.
-            plan = planned(
-                result, result.query({**at, **beside_split}).single(ONE), question, {**named, **split.ways}, kind
-            )
-    query = result.query({**at, **beside_split})
+            plan = planned(result, result.query({**at, **beside}).single(ONE), question, {**named, **split.ways}, kind)
+    query = result.query({**at, **beside})
     curve = curve_of(result, query.single(ONE), work_of(result, question), question.interval, question.level)
     return replace(facts_of(result, question, query, curve, at, plan), split=split)
 
@@ -497,6 +510,19 @@ def plan_of(samples: object, deadline: object, budget: object, tokens: object, b
     return plan if size or of_job else None
 
 
+def plan_of_times(result: FitResult, at: Mapping[str, Any], question: Question) -> Plan:
+    """Return the plan of a speed so many times that of a configuration, of the largest count where none is named."""
+    axis, work = result.panel.along(), work_of(result, question)
+    named, _ = kept_by_plan(result.panel, at)
+    query = result.query({**at, **({} if named else {axis.name: axis.upper})})
+    seconds = float(predicted_columns(result, query, question.interval, "prediction")[result.schema.target.name][0])
+    if work.whole:
+        return Plan(1.0, deadline=seconds / float(question.times or 1.0), of_job=True)
+    if (samples := work.at(query.columns)) is None:
+        raise GenperfError("a speed needs the work of a step", hint=result.panel.work_option)
+    return Plan(float(question.times or 1.0) * float(samples[0]) / seconds, deadline=1.0)
+
+
 def steps_of_plan(panel: Panel, plan: Plan, work: StepWork) -> Node:
     """Return the steps that a plan takes, a formula over the factors: its samples, or its tokens, over those of one."""
     if plan.of_job and not work.whole:
@@ -544,8 +570,8 @@ class _Tried(Struct, frozen=True, eq=False):
     def choice(self, place: int) -> Choice:
         """Return what the plan takes at one of the counts."""
         row = {name: values[place] for name, values in self.amounts.items()}
-        verdict = str(self.verdicts[place])
-        return Choice(float(self.counts[place]), Interval.named(row, "total"), Interval.named(row, "cost"), verdict)
+        verdict, at = str(self.verdicts[place]), {name: cells.tolist()[place] for name, cells in self.columns.items()}
+        return Choice(float(self.counts[place]), Interval.named(row, "total"), Interval.named(row, "cost"), verdict, at)
 
     def best_first(self, aim: str) -> Index:
         """Return the places of the counts that keep the plan, the best by the aim first, and of these the cheapest."""

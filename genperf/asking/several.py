@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
+from typing import Any
 
 from rich.text import Text
 
 from genperf.asking.answer import MEASURED, Answer, Row, cost_of, footer_of, in_a_line, rows_of
 from genperf.errors import listed
 from genperf.facts import Facts, Interval
-from genperf.panel.legend import SCALE
-from genperf.table.clean import is_number
-from genperf.vocabulary.names import LEVELS, column_named, meant_by
+from genperf.panel.legend import SCALE, same
+from genperf.table.clean import is_number, label
+from genperf.vocabulary.names import LEVELS, column_named, meant_by, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
-from genperf.words.growth import limits_kept_text
+from genperf.words.growth import limits_kept_text, limits_text
 from genperf.words.numbers import count_text, interval_note, join_values, three_digits
 from genperf.words.verdict import BLIND, fits_text
 
@@ -60,10 +61,10 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
         yield Text.assemble(mark, " ", name.ljust(first_width - 2), (values, "bold"))
         yield Text(" " * first_width + ends)
     for answer, name in zip(answers, names, strict=True):
-        if answer.facts is not None and (plan := answer.facts.plan) and (limits_text := limits_kept_text(plan)):
+        if answer.facts is not None and (plan := answer.facts.plan) and (plan.breaks or limits_text(plan.plan)):
             is_kept = not plan.breaks and (plan.best is not None or plan.named is not None)
             sign, style = (MEASURED, "") if is_kept else (MARKS[BLIND], f"bold {COLORS[BLIND]}")
-            yield Text(f"{sign} {name}: {limits_text}", style=style)
+            yield Text(f"{sign} {name}: {limits_kept_text(plan)}", style=style)
         if fits := answer.answers[0].texts.get("fits", ""):
             yield Text(f"{MEASURED} {name} {fits[0].lower()}{fits[1:].partition(':')[0]}")
         if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):
@@ -149,15 +150,26 @@ def differing_values(places: Sequence[Mapping[str, str]]) -> list[dict[str, str]
     return [{name: place[name] for name in names} for place in places]
 
 
+def _column_of(name: str, value: str, at: Mapping[str, Any]) -> str:
+    """Return the column of a configuration that a question calls by a name: that which has the value, of several."""
+    named = column_named(name, at) or name
+    alike = [c for c in at if plain_name(name) in plain_name(c).split("_") and same(label(at[c]), value)]
+    return alike[0] if len(alike) == 1 else named
+
+
 def _name_of(answer: Answer, apart: Mapping[str, str]) -> str:
     """Return what tells a configuration from the others: its count, and the settings that vary."""
     facts = answer.facts
     at = answer.answers[0].at if facts is None else {**facts.series, **facts.at}
-    columns = {name: column_named(name, at) or name for name in apart}
+    columns = {name: _column_of(name, value, at) for name, value in apart.items()}
     settings = {column: at.get(column, apart[name]) for name, column in columns.items()}
     if facts is None:
         return join_values(settings)
     count = count_text(facts.growth.target.count, facts.growth.name)
+    nodes = [c for c in settings if meant_by(c) == "nodes" and is_number(settings[c])]
+    if nodes and facts.growth.name not in settings and SCALE not in settings:
+        # Counted as in the question.
+        count = count_text(float(settings[nodes[0]]), nodes[0])
     # The devices show which nodes are meant; `gpu` may be a kind of them.
     kinds = {c for c, value in settings.items() if not is_number(value)}
     settings = {

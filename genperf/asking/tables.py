@@ -32,7 +32,7 @@ from genperf.asking.ask import (
 )
 from genperf.asking.one_run import row_in, row_of_run, run_answer
 from genperf.errors import GenperfError, Note, TableError, counted, did_you_mean, listed
-from genperf.facts import Facts
+from genperf.facts import Facts, Planned
 from genperf.fitting import fit_group, model_of, prepared_auto
 from genperf.fitting.model import Model
 from genperf.formula import Node, evaluate, names_in, parse, quote_name, values_of
@@ -302,7 +302,7 @@ def ask_fitted(
     question = (question.with_words(options) if options else question).about(fitted, group)
     want = want or requested.options.get("want")
     schema, axis = fitted.schema, fitted.panel.axis.factor
-    wanted = wanted if question.plan is not None else forecast_at(fitted.panel, wanted)
+    wanted = wanted if question.plan or question.times else forecast_at(fitted.panel, wanted)
     if question.plan is None and (axis is None or axis.distinct < 2):
         # One count has no curve to speak of.
         of_one_count = value_at(fitted, wanted, question.interval)
@@ -423,12 +423,14 @@ def ask_recognised(
     counted = [name for name in opened.at if meant_by(name) in LEVELS and name not in resolved]
     if counted and reading.scale in resolved and meant_by(str(reading.scale)) is None:
         notes = [f"'{reading.scale}' is taken to count {counted[0]}"]
+    fits = {} if fits is None else fits
+    if question.plan is not None and series.others:
+        series = _SeriesAnswers(opened, reading, series, question, seed, fits=fits).with_best_plan(resolved)
     # Most tables have no prices to look through.
     if question.price is None and opened.legend.prices:
         question = replace(question, price=paid_by_runs(opened.legend, series.levels, question.per))
         column, price = opened.legend.price_column, question.price
         notes += [] if price is None else [f"the price is {price.text} by '{column}'; --price sets it"]
-    fits = {} if fits is None else fits
     if not {"peak", "memory_limit"}.isdisjoint(question.topics):
         question = question.on_device([*series.levels.values(), *opened.legend.constants.values()])
     answer = _SeriesAnswers(opened, reading, series, question, seed, fits=fits).answered(resolved)
@@ -676,21 +678,12 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         self, name: str, at: dict[str, str], place: dict[str, Any], levels: dict[str, str]
     ) -> tuple[float, str] | None:
         """Return a line for another series that may be meant, at the same configuration; None without a model."""
+        if self.question.plan is not None:
+            plan = self._plan_in(at, levels)
+            return None if plan is None else (plan.amount_of_aim, f"{join_values(levels)}: {plan_in_short(plan)}")
         another = replace(self, series=_series(self.reading, {**at, **levels}))
         with suppress(GenperfError):
             model, _ = another.fitted(name)
-            if self.question.plan is not None:
-                legend, question = self.opened.legend, self.question
-                if question.price == paid_by_runs(legend, self.series.levels, question.per):
-                    # Each series has the price of its own runs.
-                    price = paid_by_runs(legend, another.series.levels, question.per)
-                    another = replace(another, question=replace(question, price=price))
-                facts = another._facts(name, *another._question_of(model, at), at)
-                if facts is None or facts.plan is None:
-                    return None
-                is_kept = facts.plan.best is not None and not facts.plan.breaks
-                least = getattr(facts.plan.chosen, facts.plan.plan.aim).value if is_kept else np.inf
-                return least, f"{join_values(levels)}: {plan_in_short(facts.plan)}"
             factors = {f.name for f in model.schema.factors}
             start = {n: value for n, value in place.items() if n in factors}
             # Without a curve there is no other place than the one that is asked.
@@ -704,6 +697,29 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             elsewhere = f", at {join_values({scale: count})}" if scale in place and place[scale] != count else ""
             return 0.0, f"{join_values(levels)}: {value.ends}{elsewhere}"
         return None
+
+    def _plan_in(self, at: dict[str, str], levels: dict[str, str]) -> Planned | None:
+        """Return the plan in the series of some levels, each at the price of its own runs; None without a model."""
+        legend, question, name = self.opened.legend, self.question, self.reading.quantities[0]
+        another = replace(self, series=_series(self.reading, {**at, **levels}))
+        if question.price == paid_by_runs(legend, self.series.levels, question.per) or question.price is None:
+            price = paid_by_runs(legend, another.series.levels, question.per)
+            another = replace(another, question=replace(question, price=price))
+        with suppress(GenperfError):
+            facts = another._facts(name, *another._question_of(another.fitted(name)[0], at), at)
+            return None if facts is None else facts.plan
+        return None
+
+    def with_best_plan(self, at: dict[str, str]) -> _Series:
+        """Return the series, of those that the question leaves open, whose plan is best by its aim."""
+        left_open = [self.series.taken, *self.series.others]
+        plans = [(plan, levels) for levels in left_open if (plan := self._plan_in(at, levels)) is not None]
+        if not plans:
+            return self.series
+        # Where none keeps the plan, that which comes nearest to its limit.
+        _, levels = min(plans, key=lambda of: (of[0].amount_of_aim, of[0].least_of_limit))
+        others = tuple(other for other in left_open if other != levels)
+        return replace(_series(self.reading, {**at, **levels}), taken=levels, others=others)
 
     def _wanted_by_arithmetic(self, name: str, at: dict[str, str]) -> Answer | None:
         """Return the answer of a wanted column that follows from another one, as `images_per_s` from `step_s`."""
@@ -870,7 +886,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             if (value := amount(text)) is not None and (name not in factors or factors[name].numeric):
                 out[name] = value
         scale = self.reading.scale if self.reading.scale in factors else None
-        if self.question.plan is None and scale not in out:
+        if not (self.question.plan or self.question.times) and scale not in out:
             out = forecast_at(model.panel, out, scale)
         return model.blind_by((*model.unheeded, *requested.notes)) if requested.notes else model, out
 

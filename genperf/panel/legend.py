@@ -15,7 +15,7 @@ from genperf.panel.machine import is_a_part
 from genperf.table.cells import Factor
 from genperf.table.clean import is_number, label
 from genperf.table.shape import NO_KIND, taken_apart
-from genperf.vocabulary.names import LEVELS, column_named, level_with, meant_by, named_in_part
+from genperf.vocabulary.names import LEVELS, column_named, level_with, meant_by, named_in_part, plain_name
 
 #: The name of a count that is given without one.
 SCALE = "count"
@@ -125,6 +125,10 @@ def column_by_name(legend: Legend, name: str, columns: Collection[str]) -> str |
     named = column_named(name, columns)
     # Of one run nothing varies: every column counts as varied.
     varied = [n for n, entry in legend.columns.items() if entry.distinct > 1 or legend.rows < 2]
+    if named is not None and meant_by(name) in LEVELS and plain_name(name) not in plain_name(named).split("_"):
+        # `workers` are the `dataloader_workers` beside `gpus`.
+        ending = [n for n in varied if n in columns and plain_name(n).split("_")[1:][-1:] == [plain_name(name)]]
+        named = ending[0] if len(ending) == 1 and meant_by(ending[0]) is None else named
     if named is not None:
         spelled = {**{column: column for column in columns}, **legend.aliases} if named not in varied else {}
         counts = {column for text, column in spelled.items() if meant_by(text) == meant_by(name) == "workers"}

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 
 from genperf.errors import TableError, listed
 from genperf.formula.amounts import amount, without_thousands
+from genperf.panel.evidence import role_by_words
 from genperf.panel.legend import MOST_COMPARED, SCALE, Legend, cell_with, column_by_name, column_of_setting, same
 from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
 from genperf.peaks import device_in
@@ -44,10 +45,19 @@ MOST_WORDS = 5
 #: Words that name nothing where no cell has them, and those of them that are no part of a name; before a count that is
 #: asked for, or before what is compared, of all values or of those that keep a limit; between two values of one name,
 #: or two configurations; and between a name and its value.
-_PROSE, _NO_NAME, _COUNTING, _WHICH, _LARGEST, _BETWEEN, _ALTERNATIVE, _OF_A_VALUE = (
+_PROSE, _NO_NAME, _COUNTING, _WHICH, _EACH, _LARGEST, _BETWEEN, _ALTERNATIVE, _OF_A_VALUE = (
     re.compile(f"(?i){any_of(*(f'headers.{of}' for of in places.split()))}")
     for places in (
-        *("joining asking question", "joining asking", "how_many which", "which", "largest", "between", "alternative"),
+        *(
+            "joining asking question",
+            "joining asking",
+            "how_many which",
+            "which",
+            "each",
+            "largest",
+            "between",
+            "alternative",
+        ),
         "of_a_value",
     )
 )
@@ -244,6 +254,9 @@ class _Words(Struct, dict=True):
         if (change := _RELATIVE.fullmatch(self.words[place])) is None:
             return None
         name, end = self.longest(place + 1, self.name)
+        if name is None and self.word(place + 1) in words_of("headers.nameless"):
+            # `10x the scale`
+            name, end = next((n for n in self.legend.columns if meant_by(n) in LEVELS), None), place + 2
         column = column_by_name(self.legend, name or "", self.legend.columns)
         if name is None or column is None or not self.legend.columns[column].ends:
             noun = self.word(place + 1)
@@ -331,7 +344,7 @@ class _Words(Struct, dict=True):
             option, number = self.work_option(rate.counted, f"{value} {noun}"), number * TIME_UNITS[rate.unit][1]
             self.phrases.append(("--deadline", "1s"))
             return option, f"{number / TIME_UNITS[rate.unit][0]:.15g}"
-        if unit in ("d", "h", "min", "s"):
+        if unit in ("d", "h", "min", "s", "ms"):
             return "--deadline", f"{value}{unit}"
         counted = "epochs" if noun.lower() in words_of("headers.epoch") else counted
         if counted not in {*_OF_A_JOB, *self.work_counted, "steps"}:
@@ -361,11 +374,12 @@ class _Words(Struct, dict=True):
     def read_named(self, place: int) -> Phrase | None:
         """Read a name with its value behind it: `batch 32`, `batch size of 32`, `strategy FSDP`, `bs = 16`."""
         noun = self.word(place + 1)
-        if self.word(place) == "per" and meant_by(f"{noun}s") == "workers":
+        if self.word(place) == "per" and meant_by(f"{noun}s") == "workers" and not self.has_value(place + 2):
             rates = [word for word in (self.word(place - 1), self.word(place + 2)) if header_of(word).kind == "rate"]
-            if rates:
-                # `tokens per second per gpu`, `per gpu throughput`
-                return place + 2, "--want", f"{rates[0] if header_of(rates[0]).counted else 'samples/s'}/{noun}"
+            if rates or _ALTERNATIVE.search(" ".join(self.words)):
+                # `tokens per second per gpu`, `per gpu throughput`, `slower per gpu than`
+                rate = rates[0] if rates and header_of(rates[0]).counted else "samples/s"
+                return place + 2, "--want", f"{rate}/{noun}"
         name, end = self.longest(place, self.name)
         if not name and self.word(place + 1) == "=":
             name, end = self.words[place], place + 1
@@ -397,7 +411,8 @@ class _Words(Struct, dict=True):
         if _WHICH.fullmatch(before) and self.has_ways and meant_by(name) in _OF_LAYOUT:
             # The best of one depends on the others.
             return end, f"--{LAYOUT}", ""
-        if (_WHICH.fullmatch(before) or _LARGEST.fullmatch(before)) and self.is_compared(column):
+        asks_for_values = (_COUNTING, _EACH, _LARGEST)
+        if any(pattern.fullmatch(before) for pattern in asks_for_values) and self.is_compared(column):
             self.compared = column
             return end, "", ""
         cell, cell_end = self.longest(start, cell_of_column)
@@ -414,7 +429,7 @@ class _Words(Struct, dict=True):
                 return start + 3, of_one, value
             with_unit = self.word(end) == "=" and unit.isalpha() and amount(f"{value}{unit}") is not None
             return start + 1 + with_unit, name, value + unit * with_unit
-        if value and (self.word(end) == "=" or (is_text and value not in _SIGNS and not self.is_prose(value))):
+        if value and (self.word(end) == "=" or (is_text and value not in _SIGNS and not self.only_asks(value))):
             return start + 1, name, value
         if self.longest(place, self.cell)[1] >= end:
             return None
@@ -428,7 +443,12 @@ class _Words(Struct, dict=True):
     def is_compared(self, column: str) -> bool:
         """Tell whether the few values of a column may be compared: none of a count, and none that were measured."""
         entry = self.legend.columns.get(column)
-        if entry is None or header_of(column).kind or (entry.numeric and meant_by(column) in LEVELS):
+        if (
+            entry is None
+            or header_of(column).kind
+            or role_by_words(column)
+            or (entry.numeric and meant_by(column) in LEVELS)
+        ):
             return False
         return 1 < len(entry.levels or entry.values) == entry.distinct <= MOST_COMPARED
 
@@ -455,9 +475,7 @@ class _Words(Struct, dict=True):
             rate = header_of(word)
             if (is_relative(word) and "speed" in word) or (rate.shared and rate.kind == "rate" and "/" in word):
                 return place + 1, "--want", word
-            names = {*self.words_of_headers, *words_of("headers.best")}
-            only_asks = self.is_prose(word) or (is_common(self.words[place]) and word not in names)
-            return (place + 1, topic, "") if topic or only_asks else None
+            return (place + 1, topic, "") if topic or self.only_asks(self.words[place]) else None
         behind = words_in(self.word(end))
         return end + bool(behind and behind <= words_in(cell[0]) and not self.has_value(end + 1)), *cell
 
@@ -529,6 +547,11 @@ class _Words(Struct, dict=True):
         column, cell = _only_match(self.cells, phrase)
         column, cell = (column, cell) if cell or " " in phrase else cell_with(self.legend, phrase)
         return (column, cell) if column and not is_number(cell) else None
+
+    def only_asks(self, word: str) -> bool:
+        """Tell whether a word names nothing: it joins others, asks, or is common English and no word of a header."""
+        names = {*self.words_of_headers, *words_of("headers.best")}
+        return self.is_prose(word.lower()) or (is_common(word) and word.lower() not in names)
 
     def is_prose(self, word: str) -> bool:
         """Tell whether a word only joins others, or asks and is no cell."""

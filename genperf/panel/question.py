@@ -130,7 +130,9 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     if not all(map(is_number, at.values())) or any(name.startswith("--") for name in at):
         at, nameless, options = settings_in_words(legend, at)
         at, absent = _split_machines(legend, at)
-        absent += nameless
+        # A kind or a count is no quantity that may be wanted: without a value it stays open.
+        open_settings = (n for n in nameless if meant_by(n) in LEVELS or n in legend.of_names)
+        absent += [n for n in nameless if n not in {*open_settings}]
     for name, value in at.items():
         column, text, measured = _column_of_setting(legend, name, value.strip())
         if measured:
@@ -167,7 +169,8 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     entries = ((legend.columns.get(column, NamedColumn()), text) for column, text in settings.at.items())
     chosen = [words_in(level_with(text, entry.levels) or text) for entry, text in entries if not entry.numeric]
     absent = [word for word in absent if at.get(word) != word or not any(words_in(word) <= cell for cell in chosen)]
-    spelled, is_known = {*legend.columns, *map(counted_noun, legend.columns)}, bool(settings.at or constant_notes)
+    spelled = {*legend.columns, *map(counted_noun, legend.columns)}
+    is_known = bool(settings.at or constant_notes or "why" in options)
     cells = [cell for entry in legend.columns.values() for cell in entry.levels]
     for word in [name for name in absent if at.get(name) == name and misspelt(name, cells)]:
         raise TableError(f"no run has '{word}'", hint=did_you_mean(word, cells))

@@ -285,6 +285,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         options = dict(requested.options)
         of_words = options.pop("want", None)
         want = (of_words if want is None else want) or None
+        if "why" in options and plain_name(requested.names.get(requested.wanted, "")) != plain_name(requested.wanted):
+            # The `data` of `is data loading the bottleneck` wants no column of a time.
+            requested = replace(requested, wanted="")
         column = requested.wanted or (None if want is None or row else wanted_name(want, legend))
         is_scaled = any(SCALED.fullmatch(text.strip().lower()) for text in requested.at.values())
         source = _scaled_as(cells, requested.at) if is_scaled and not self.given.columns else cells
@@ -296,6 +299,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
 
     def with_want_among(self, requested: Requested) -> Recognised:
         """Return the question with the measured column that words of it name which are no setting: `8 gpus memory`."""
+        if "why" in self.options:
+            # What makes a step slow is asked of its whole time.
+            return self
         quantities, absent = self.reading.quantities, requested.absent
 
         def column_of(phrase: str) -> str:

@@ -1005,12 +1005,16 @@ def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
         return measured.kind == kind and {measured.of, header.of} != {"step", "job"} and bool(counts_same) and same_unit
 
     letters = re.sub(r"[\W_]", "", want.lower())
+    # `mfu` of `mfu_pct`, which is computed from others.
+    exact_in_part = [n for n in reading.columns if words_in(want) and words_in(want) <= words_in(n)]
+    exact_in_part = [n for n in exact_in_part if n in reading.names_in_role("ratio")]
     is_in_another = any(plain in plain_name(n) for n in reading.columns if n not in names)
     # The first column of the first choice that has one.
     choices = (
         [n for n in exact if len(reading.columns[n].known)],
         [n for n in names if plain and (plain in plain_name(n) or letters == re.sub(r"[\W_]", "", n.lower()))],
         [n for n in names if plain and words_in(want) <= words_in(n)],
+        [n for n in exact_in_part if len(reading.columns[n].known)],
         [n for n in names if header.of == "step" and measures_steps(headers[n])],
         [n for n in names if kind and not of_one_column and is_alike(headers[n])],
         # A name that another column has means no only one.

@@ -352,7 +352,7 @@ def plan_sentence(planned: Planned) -> str:
     at_named = [] if planned.named is None else [_named_text(planned, planned.named, work_text)]
     aim = " ".join(("for", work_text, " and ".join(limits))).strip()
     if planned.best is None:
-        text = f"{aim}, no count of {smallest:g} to {last:g} {noun_of(name)} is enough"
+        text = f"{aim}, none of {count_text(last, name, smallest)} is enough"
         return prose(*at_named, text, *_why_none(planned))
     price = "" if planned.price is None else f"the price is {price_text(planned.price.text, planned.paid)}"
     keep = " that keeps " + ("both" if len(limits) > 1 else "it") if limits else ""
@@ -384,7 +384,7 @@ def plan_line(planned: Planned) -> str:
         smallest, last = planned.tried
         if planned.plan.is_speed:
             limits = f"whose interval lies above {work_in_all(planned.plan, planned.sample, planned.whole)}"
-        text = f"of {smallest:g} to {last:g} {noun_of(planned.name)} the {best} {limits}".strip()
+        text = f"of {count_text(last, planned.name, smallest)} the {best} {limits}".strip()
         (other,) = {*SOUGHT.values()} - {best}
         choice = planned.fastest if other == "fastest" else planned.cheapest
         if planned.plan.deadline is not None or choice.count == sought.count:

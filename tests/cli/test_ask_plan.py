@@ -40,11 +40,11 @@ def test_a_plan_that_nothing_keeps_is_a_sentence(shell: Shell) -> None:
     job = ("ask", "--full", "two.csv", "--samples", "1.2B", "--price", "2/h")
     out = done(shell, *job, "--deadline", "1h")
     fastest = (
-        r"within 60 min, no count of 8 to 256 gpus is enough\. Nearest comes \d+, which takes [\d.]+ h and up to [\d.]+"
+        r"within 60 min, none of 8 to 256 gpus is enough\. Nearest comes \d+, which takes [\d.]+ h and up to [\d.]+"
     )
     assert re.search(fastest, out)
     assert "images/s at gpus=256" in out
-    text = "for 1 at most, no count of 8 to 256 gpus is enough. Nearest comes 8, which costs 1,8"
+    text = "for 1 at most, none of 8 to 256 gpus is enough. Nearest comes 8, which costs 1,8"
     assert text in done(shell, *job, "--budget", "1")
 
 
@@ -170,7 +170,7 @@ def test_a_card_of_a_plan_that_nothing_keeps_is_of_the_count_that_comes_nearest(
     job = ("ask", "two.csv", "--samples", "1.2B", "--price", "2/h")
     for limit, count in ((("--deadline", "1h"), 256), (("--budget", "1"), 8)):
         head, *rows = done(shell, *job, *limit).splitlines()
-        assert head.endswith(f" {count} gpus")
+        assert head.endswith(f" {count} gpus, nodes={count // 8}")
         assert any(row.startswith("whole job") for row in rows)
 
 
@@ -178,14 +178,17 @@ def test_a_card_of_a_plan_that_nothing_keeps_is_of_the_count_that_comes_nearest(
 OFFERS = (("a", 4.0, 400), ("b", 3.0, 1), ("c", 1.0, 300), ("d", 2.0, 390))
 
 
-def test_the_plan_of_each_series_stands_beside_the_cheapest_first(shell: Shell) -> None:
+def test_a_plan_is_answered_of_the_best_series_and_the_others_stand_beside_the_cheapest_first(shell: Shell) -> None:
     """Offer c costs least, and the slow b keeps the deadline with no count that is tried."""
     rows = [(name, n, price, round(rate * n**0.97, 1)) for name, price, rate in OFFERS for n in (8, 16, 32)]
     text = csv_of("offer,gpus,usd_per_gpu_hour,images/s", rows)
     out = told(shell, text, "--samples", "100B", "--deadline", "100d", "--full")
     offers = re.findall(r"  offer=(.): (?:\d+ gpus, [\d.]+ \w+ and ([\d,]+)|no count is enough)", out)
-    assert [name for name, _ in offers] == ["c", "d", "b"]
+    assert [name for name, _ in offers] == ["d", "a", "b"]
     assert int(offers[0][1].replace(",", "")) < int(offers[1][1].replace(",", ""))
+    assert "offer=c" in told(shell, text, "--samples", "100B", "--deadline", "100d").splitlines()[1]
+    # Where no series keeps a budget it is the cheapest as well.
+    assert "offer=c" in told(shell, text, "--samples", "100B", "--budget", "1").splitlines()[1]
 
 
 def test_a_series_that_only_failed_is_not_the_one_that_is_answered(shell: Shell) -> None:
@@ -206,6 +209,19 @@ def test_the_cheapest_count_is_that_of_all_counts(shell: Shell) -> None:
     kept = plan(shell, *job)
     best = reply(shell, "optimize", *job, "--over", "gpus=1:512", words=True)["best"][0]
     assert (best["gpus"], best["cost"]) == (kept["gpus"], pytest.approx(kept["cost"]))
+
+
+def test_a_plan_takes_what_the_configuration_takes_that_it_leaves_open(shell: Shell) -> None:
+    """The runs of many devices are of larger ways, and the counts of a plan all of the usual ones."""
+    ways = ((n, t) for n in (16, 32, 64) for t in (1, 2, 4, 8))
+    rows = [(n, t, n // t, 256, 70 / n * (1 + 0.1 * t) + 0.04 * n / t) for n, t in ways]
+    Path("ways.csv").write_text(csv_of("gpus,tp,dp,global_batch,step_s", rows))
+    for job in (
+        ("--samples", "200k", "--deadline", "100min"),
+        ("--at", "how many gpus for 200k samples in 100 minutes"),
+    ):
+        answer = reply(shell, "ask", "ways.csv", *job)
+        assert answer["plan"]["total"] == pytest.approx(200e3 / answer["throughput"], rel=1e-9)
 
 
 def test_a_plan_of_a_layout_takes_what_its_split_takes(shell: Shell) -> None:

@@ -191,6 +191,9 @@ TRAINED = pd.DataFrame(
         ("is it worth going to 256 gpus", "--cost= GPUs=256"),
         ("how long to process 1B tokens with 32 gpus", "--tokens=1B GPUs=32"),
         ("2k steps on 16 gpus", "--samples=2k steps GPUs=16"),
+        ("10x scale", "GPUs=160"),
+        ("is fsdp network bound on 64 gpus", "strategy=FSDP --why= GPUs=64 ?network"),
+        ("tokens per day with 64 gpus", "--want=tokens/1d GPUs=64"),
     ],
 )
 def test_words_of_a_question(words: str, settings: str) -> None:
@@ -207,6 +210,9 @@ def test_words_of_a_question(words: str, settings: str) -> None:
         ("fsdp or ddp on 64 gpus", "ask TABLE --at strategy=FSDP,DDP --at GPUs=64"),
         ("batch 8 or 16", "ask TABLE --at batch_per_gpu=8,16"),
         ("64, 128 256 gpus", "ask TABLE --at GPUs=64,128,256"),
+        ("does strategy matter on 64 gpus", "ask TABLE --at GPUs=64 --at strategy=DDP,FSDP"),
+        ("each strategy on 64 gpus", "ask TABLE --at GPUs=64 --at strategy=DDP,FSDP"),
+        ("effect of batch_per_gpu on 64 gpus", "ask TABLE --at GPUs=64 --at batch_per_gpu=8,16"),
         ("1B images on 64 gpus", "--samples"),
         ("64 gpus no fsdp", "name what is meant"),
         ("64 gpus fdsp", "did you mean 'FSDP'?"),

@@ -17,6 +17,14 @@ from genperf.panel.words import _listed, _rules, row_of_words, words_of_question
         ("64 gpus at 2/h on spot", "64 gpus | --price=2/h |"),
         ("what if I pay $2/h for spot instances?", "what if I pay | --price=$2/h |"),
         ("GPU's: 64?", "GPUs : 64 |"),
+        ("how many tokens in a day on 8 gpus", "| --want = tokens/1d | on 8 gpus"),
+        ("images per hour", "| --want = images/1h |"),
+        ("step time below 200 ms", "200 ms | 1 steps |"),
+        ("how many gpus to be 3x as fast as 8 gpus", "how many gpus to be | --faster = 3 | 8 gpus"),
+        ("halve the step time of 8 gpus", "| --faster = 2 | 8 gpus"),
+        ("is 16 twice as fast as 8", "is 16 vs 8"),
+        ("10x the scale", "×10 scale"),
+        ("which node counts keep up", "how many nodes keep up"),
     ],
 )
 def test_words_of_a_question_are_written_in_one_form(question: str, words: str) -> None:
