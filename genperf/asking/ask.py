@@ -528,7 +528,7 @@ def steps_of_plan(panel: Panel, plan: Plan, work: StepWork) -> Node:
     if plan.of_job and not work.whole:
         hint = "--samples 1.2B, or --tokens 1T; of one run --tokens alone says how long it takes"
         raise GenperfError("a deadline and a budget are those of the work in all", hint=hint)
-    if plan.of_steps and work.known in ("measured", "shared", "elapsed"):
+    if plan.of_steps and work.known in ("measured", "shared", "elapsed") and work.unit not in words_of("headers.step"):
         raise GenperfError(f"the runs count {work.unit}, and no steps", hint=f"--samples, of {work.unit}")
     if plan.of_steps:
         return parse(f"{plan.samples!r}").node

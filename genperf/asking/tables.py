@@ -869,7 +869,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             tables[name] = table, cache(partial(prepared_auto, table, self.question.hints))
         table, prepared = tables[name]
         if key and key not in dict(table.groups()):
-            raise TableError(f"no run of {', '.join(key)} ended with a value", where=table.source)
+            what = f"no run of {join_values(self.series.levels)} ended with a value"
+            raise TableError(what, where=table.source, hint="genperf check shows how they ended")
         model = prepared() if key else None
         result = fit_group(table, key, self.seed, self.question.hints, model)
         # The source is kept, so that no other one has its number.

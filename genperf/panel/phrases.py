@@ -188,7 +188,17 @@ class _Words(Struct, dict=True):
         """The column of the sizes of networks, which `70b` alone is of."""
         columns = self.legend.columns
         named = (n for n, e in columns.items() if e.numeric and plain_name(n) in words_of("one_run.network"))
-        return next(named, None) or column_of("parameters", columns)
+        meanings = ("parameters", "parameters_billion")
+        return next(named, None) or next(filter(None, (column_of(meaning, columns) for meaning in meanings)), None)
+
+    @cached_property
+    def message(self) -> tuple[str, float] | None:
+        """The only column of the sizes of messages, with the bytes that its unit is: `message_mb`, `size (B)`."""
+        settings = [n for n, e in self.legend.columns.items() if e.numeric and e.distinct > 1 and not header_of(n).kind]
+        units = ((n, re.search(r"[_\s(]([kmgt]?)(i?)(b|bytes)\)?$", n.lower())) for n in settings)
+        sized = [(n, amount(f"1{unit[1].upper()}{unit[2]}B") or 1.0) for n, unit in units if unit is not None]
+        sized = [(n, size) for n, size in sized if not words_in(n).isdisjoint(words_of("headers.message"))]
+        return sized[0] if len(sized) == 1 else None
 
     @cached_property
     def words_of_headers(self) -> frozenset[str]:
@@ -281,6 +291,9 @@ class _Words(Struct, dict=True):
         if not _NUMBER.fullmatch(value):
             return None
         if _MEMORY.fullmatch(noun) and noun not in self.legend.columns and not self.longest(place, self.cell)[0]:
+            if self.message is not None and (size := amount(f"{value}{noun}")) is not None:
+                # `all-reduce of 1 GB` of a column of messages.
+                return place + 2, self.message[0], f"{size / self.message[1]:.15g}"
             # `does it fit in 40 GB` asks for the memory, and `gb` is the batch of all.
             self.phrases.append(("--memory_limit", f"{value}{noun}"))
             return place + 2, "memory", ""
@@ -296,7 +309,9 @@ class _Words(Struct, dict=True):
         # Of a count `gpus` is no column of their kinds, `gpu`.
         name = " ".join(self.words[place + 1 : end]) if name in self.legend.of_names else name
         is_size = value[-1] in "BbMmT"
-        if name and not (is_size and meant_by(name) == "parameters"):
+        # `13B model` beside a column of sizes, whose runs have no such name.
+        is_size_of_name = is_size and self.sizes and name in self.legend.of_names and not self.cell(value)
+        if name and not (is_size and meant_by(name) == "parameters") and not is_size_of_name:
             return end, name, value
         if option := self.read_job(value, noun):
             return place + 2, *option

@@ -135,6 +135,9 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
         absent += [n for n in nameless if n not in {*open_settings}]
     for name, value in at.items():
         column, text, measured = _column_of_setting(legend, name, value.strip())
+        if measured and meant_by(measured) is not None:
+            # A factor by name, `micro batch`, is left open, and no quantity.
+            continue
         if measured:
             wanted = wanted or measured
             settings.names.setdefault(measured, name)
