@@ -35,6 +35,7 @@ from genperf.vocabulary.headers import (
     header_of,
     in_multiples,
     time_called,
+    unit_of,
 )
 from genperf.vocabulary.names import counted_by, is_efficiency, is_relative, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, split_line, verdict_line
@@ -299,18 +300,20 @@ def answer_of(facts: Facts) -> Answer:
 
 
 def with_memory_limit(answer: Answer, limit: str) -> Answer:
-    """Return an answer whose first value, where it is a memory, tells whether it stays below a device's, `80GB`."""
+    """Return an answer whose first value tells whether it stays below a limit, such as a device's memory, `80GB`."""
     likeliest, number = answer.answers[0], re.match(r"[\d.,]+", limit)
-    if number is None or not (size := bytes_of(likeliest.unit)):
+    if number is None or unit_of(likeliest.unit)[0] != unit_of(limit[number.end() :])[0]:
         return answer
-    most = float(number[0].replace(",", "")) * bytes_of(limit[number.end() :])
+    size, most = (np.divide(*unit_of(unit)[1:]) for unit in (likeliest.unit, limit[number.end() :]))
+    most = float(number[0].replace(",", "")) * most
     lower, value, upper = (end * size / most for end in (likeliest.lower, likeliest.value, likeliest.upper))
+    stays, exceeds = ("fits in", "does not fit in") if bytes_of(likeliest.unit) else ("stays below", "exceeds")
     if lower > 1.0:
-        how, end = "does not fit", f"lower end of the interval is {three_digits(likeliest.lower)}"
+        how, end = exceeds, f"lower end of the interval is {three_digits(likeliest.lower)}"
     else:
-        how = "fits" if upper <= 1.0 else "likely fits" if value <= 1.0 else "likely does not fit"
+        how = stays if upper <= 1.0 else f"likely {stays if value <= 1.0 else exceeds}"
         end = f"upper end of the interval is {three_digits(likeliest.upper)}"
-    fits = prose(f"{how} in {with_unit(number[0], limit[number.end() :])}: the {with_unit(end, likeliest.unit)}")
+    fits = prose(f"{how} {with_unit(number[0], limit[number.end() :])}: the {with_unit(end, likeliest.unit)}")
     return replace(answer, answers=(replace(likeliest, texts={**likeliest.texts, "fits": fits}), *answer.answers[1:]))
 
 

@@ -168,7 +168,7 @@ class Question(Struct, frozen=True):
 
 #: The options that may stand among the words of a question.
 OPTIONS_OF_WORDS = (
-    *("tokens", "samples", "deadline", "budget", "price", "peak", "memory_limit", "efficiency", "best", "faster"),
+    *("tokens", "samples", "deadline", "budget", "price", "peak", "memory_limit", "efficiency", "best", "multiple"),
 )
 
 
@@ -194,7 +194,7 @@ def question_of(
         work=work,
         memory_limit=str(plan.get("memory_limit") or ""),
         level=float(str(plan["efficiency"]).rstrip("%")) / 100.0 if plan.get("efficiency") else None,
-        times=float(str(plan["faster"])) if plan.get("faster") else None,
+        times=float(str(plan["multiple"])) if plan.get("multiple") else None,
     )
 
 

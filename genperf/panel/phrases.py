@@ -22,7 +22,7 @@ from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
 from genperf.peaks import device_in
 from genperf.table.clean import is_number
 from genperf.vocabulary import any_of, is_common, section, words_of
-from genperf.vocabulary.headers import TIME_UNITS, bytes_of, canonical_time, header_of, is_price
+from genperf.vocabulary.headers import STEP_WORDS, TIME_UNITS, bytes_of, canonical_time, header_of, is_price, unit_of
 from genperf.vocabulary.names import (
     LEVELS,
     WAYS,
@@ -214,7 +214,8 @@ class _Words(Struct, dict=True):
     @cached_property
     def has_ways(self) -> bool:
         """Whether the runs varied the ways in which their devices were split."""
-        return any(entry.distinct > 1 and meant_by(name) in WAYS for name, entry in self.legend.columns.items())
+        varied = [name for name, entry in self.legend.columns.items() if entry.distinct > 1]
+        return any(meant_by(n) in WAYS for n in varied) and any(meant_by(n) in (*LEVELS, WAYS[0]) for n in varied)
 
     def read(self) -> list[tuple[str, str]]:
         """Return what all words say, each phrase as the first kind that it is."""
@@ -227,6 +228,14 @@ class _Words(Struct, dict=True):
             )
             self.phrases += [(name, value)] if name else []
             self.ends += [len(self.phrases)] if is_parted and not name else []
+        is_comparative = any(word.lower() in words_of("headers.comparative") for word in self.words)
+        if is_comparative and not self.compared and not self.ends:
+            # `how much faster is pytorch`, than the others.
+            levels = {name: entry.levels for name, entry in self.legend.columns.items() if self.is_compared(name)}
+            cells = [(name, text) for name, text in self.phrases if text in levels.get(name, ())]
+            if len(cells) == 1:
+                self.phrases.remove(cells[0])
+                self.compared = cells[0][0]
         if self.compared and all(
             column_by_name(self.legend, n, self.legend.columns) != self.compared for n, _ in self.phrases
         ):
@@ -253,6 +262,9 @@ class _Words(Struct, dict=True):
         """Read an option, `--price=$2/h`, or a sign, which says nothing by itself; refuse what is denied."""
         name, sign, value = self.words[place].partition("=")
         is_denied = name.lower() in words_of("headers.without") and self.word(place + 1) != "of"
+        switch, end = self.longest(place + 1, self.switch) if is_denied else (None, place)
+        if switch is not None:
+            return end, switch[0], switch[1]
         if is_denied and any(self.longest(place + 1, meaning)[0] for meaning in (self.cell, self.name)):
             raise TableError(f"'{name} {self.word(place + 1)}' leaves open what else", hint="name what is meant")
         if self.words[place] in _SIGNS:
@@ -290,6 +302,9 @@ class _Words(Struct, dict=True):
             return place + 1, "--efficiency", value
         if not _NUMBER.fullmatch(value):
             return None
+        if limited := self.limited_by(noun):
+            self.phrases.append(("--memory_limit", f"{value}{noun}"))
+            return place + 2, "--want", limited
         if _MEMORY.fullmatch(noun) and noun not in self.legend.columns and not self.longest(place, self.cell)[0]:
             if self.message is not None and (size := amount(f"{value}{noun}")) is not None:
                 # `all-reduce of 1 GB` of a column of messages.
@@ -306,6 +321,8 @@ class _Words(Struct, dict=True):
                 # The 13B of `13B seq len 8192` is a network.
                 return None
             name, end = next(((n, k) for n, k in shorter if n), (name, end))
+        if noun.lower() in STEP_WORDS and column_by_name(self.legend, name or noun, self.legend.columns) is None:
+            return place + 2, *self.read_steps(value)
         # Of a count `gpus` is no column of their kinds, `gpu`.
         name = " ".join(self.words[place + 1 : end]) if name in self.legend.of_names else name
         is_size = value[-1] in "BbMmT"
@@ -364,9 +381,19 @@ class _Words(Struct, dict=True):
         counted = "epochs" if noun.lower() in words_of("headers.epoch") else counted
         if counted not in {*_OF_A_JOB, *self.work_counted, "steps"}:
             return None
-        if counted == "steps" and counted not in self.work_counted:
-            return "--samples", f"{value} steps"
+        if counted == "steps":
+            return self.read_steps(value)
         return self.work_option(counted, f"{value} {noun}"), value
+
+    def read_steps(self, value: str) -> tuple[str, str]:
+        """Return so many steps as an option."""
+        return "--samples", value if "steps" in self.work_counted else f"{value} steps"
+
+    def limited_by(self, noun: str) -> str:
+        """Return the measured column, of a power or an energy, whose unit a limit has: `under 5 kW`; empty for none."""
+        kind, headers = unit_of(noun)[0], {name: header_of(name) for name in self.legend.columns}
+        units = [n for n, h in headers.items() if h.kind == "quantity" and h.unit and unit_of(h.unit)[0] == kind]
+        return units[0] if len(units) == 1 and kind != "B" else ""
 
     @cached_property
     def work_counted(self) -> set[str]:
@@ -404,6 +431,17 @@ class _Words(Struct, dict=True):
         if self.has_ways and self.word(place).lower() in words_of("headers.layout") and name not in self.legend.columns:
             # `layout_stated` is another column.
             return place + 1, f"--{LAYOUT}", ""
+        switch, end_of_switch = self.longest(place, self.switch)
+        if switch is not None and all(map(self.is_prose, self.words[place:end_of_switch])):
+            # `which run next` asks.
+            switch = None
+        if switch is not None and not self.has_value(end_of_switch) and self.word(end_of_switch) not in switch:
+            before, behind = self.word(place - 1), self.word(end_of_switch).lower()
+            is_judged = behind in words_of("headers.cost")
+            if _EACH.fullmatch(before) or _WHICH.fullmatch(before) or is_judged:
+                self.compared = switch[0]
+                return end_of_switch + is_judged, "", ""
+            return end_of_switch, switch[0], switch[2]
         # `which run next` asks, and compares no runs.
         is_verb = not self.has_value(end) and all(map(self.is_prose, self.words[place:end]))
         # The number of `B200 64 gpus` or `H100 7B` is no count of this device.
@@ -551,6 +589,15 @@ class _Words(Struct, dict=True):
         # `grid size 16` is of a column `grid`.
         size = self.name(phrase.removesuffix(" size")) if phrase.endswith(" size") and not meant_by(phrase) else ""
         return spelled or (phrase if column or meant_by(phrase) else size)
+
+    def switch(self, phrase: str) -> tuple[str, str, str] | None:
+        """Return the column that a phrase spells of something that was off or on, with its two cells; None for none."""
+        column, _ = _only_match(self.headers, phrase)
+        entry = self.legend.columns.get(column)
+        cells = () if entry is None or entry.distinct != 2 else entry.levels or entry.values
+        words = ({*words_of(f"cells.{state}"), *section("switches")[state]} for state in ("off", "on"))
+        off, on = ([cell for cell in cells if cell.lower() in of_state] for of_state in words)
+        return (column, off[0], on[0]) if off and on else None
 
     def measured_column(self, phrase: str) -> str:
         """Return the column of a time or a rate whose header of several words a phrase spells; empty for none."""

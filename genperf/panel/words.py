@@ -121,7 +121,7 @@ def _rules(name: str) -> list[tuple[re.Pattern[str], str | Callable[[re.Match[st
         "in_days()": lambda period: f"{int(period[1]) * DAYS_OF[period[2].lower()]} days",
         "node_of_instance()": _node_of_instance,
         "samples_of_epochs()": _samples_of_epochs,
-        "times_as_fast()": lambda goal: f"{goal[1] and f'how many {goal[1]}'}--faster={goal[3] or 2} ",
+        "times_as_fast()": lambda goal: f"{goal[1] and f'how many {goal[1]}'}--multiple={goal[3] or 2} ",
         "work_within()": lambda work: f"--want={work[1]}/{work[3] or 1}{canonical_time(work[4])}{work[2]}",
     }
     return [(re.compile(f"(?i){_FORMS.written(text)}"), computed.get(new, new)) for text, new in _listed("rules", name)]
