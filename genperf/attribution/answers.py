@@ -65,11 +65,7 @@ Line: TypeAlias = str | tuple[str, pd.DataFrame]
 def for_people(
     frame: pd.DataFrame, settings: Collection[str], known: Mapping[str, Any] | None = None
 ) -> tuple[pd.DataFrame, str]:
-    """Return a table to print, and the settings that are the same in all of its rows: `workers=8, batch=32`.
-
-    These are no columns of it, but where a `known` configuration has other values. Numbers have three digits but in
-    the columns of settings.
-    """
+    """Return a table to print in three digits, and the settings of all its rows, but what a `known` one contradicts."""
     constant = {name: frame[name].iloc[0] for name in settings if name in frame and len(set(frame[name])) == 1}
     same = [name for name, value in constant.items() if known is None or value == known[name]]
     printed = frame.drop(columns=same)
@@ -81,11 +77,7 @@ def for_people(
 
 
 def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
-    """Return what a doubling does by level: a row per kind of level, a column per factor with the interval behind.
-
-    Levels of one kind lie within each other's intervals, of every factor: the row has their geometric mean, and an
-    interval that holds theirs.
-    """
+    """Return a row per kind of levels, within each other's intervals, and a column per factor that doubles."""
     rows = []
     for categorical, of_one in doublings.groupby("categorical", sort=False):
         # Rows are factor by factor, all levels of each: arrays of shape (levels, factors).

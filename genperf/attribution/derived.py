@@ -51,10 +51,7 @@ def derived_columns(
     training: Mapping[str, float] | None = None,
     group: Mapping[str, str] | None = None,
 ) -> dict[str, Array]:
-    """Return new columns beside a prediction, from `shows`, name → formula: NAME, `NAME_lower` and `NAME_upper`.
-
-    `group` has the levels of the result's group, which may name a network.
-    """
+    """Return the columns NAME, `NAME_lower` and `NAME_upper` of `shows`, name → formula, on a `group`'s network."""
     factors = {f.name for f in result.schema.factors}
     inputs = {name for text in result.schema.derived.values() for name in parse(text).names}
     cells = {name: values for name, values in predicted.items() if name in factors | inputs}
@@ -166,11 +163,7 @@ def reported_of(
 def curve_of(
     result: FitResult, target: Mapping[str, Any], work: StepWork, interval: float, level: float | None = None
 ) -> Scaling:
-    """Return the predictions along the count of workers, up to a configuration and to where every verdict is blind.
-
-    Efficiencies have intervals at the counts of growth to the configuration. Where they fall below a level is looked
-    for as far as `explain` does.
-    """
+    """Return the predictions along the workers, up to a configuration and where a verdict is blind."""
     factor = result.panel.along()
     count = float(target[factor.name])
     doublings = RULES.blind if level is None else 2.0 * RULES.blind
@@ -187,11 +180,7 @@ def growth_of(
     of_steps: bool = True,
     of_all_or_each: bool = False,
 ) -> GrowthCounts:
-    """Return what growing to a count brings, beside the smallest count and the start.
-
-    Growth starts at the largest measured count, or at the smallest where the target lies inside the measured ones. The
-    cost of a further sample is relative to that at the start, in every draw; `per` names what is paid for.
-    """
+    """Return what growing to a count brings, from the largest measured count or, inside these, the smallest."""
     counts, panel = curve.steps.counts, curve.steps.panel
     #: The places of the start and of the target among the counts.
     _, start_place, target_place, *_ = curve.steps.of_growth(count)

@@ -103,12 +103,7 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def paths(self) -> Array:
-        """One curve per draw, shape (draws, rows).
-
-            ln T = mean + L·z,   L·Lᵀ the covariance between the rows, z of each draw independent at each row
-
-        The z are quantiles of the normal distribution in a fixed order: nothing is random.
-        """
+        """Return a curve of each draw, shape (draws, rows), of its normal numbers z, shape (draws, 1 + `columns`)."""
         columns = max(member.columns for member in self.members)
         ends = np.cumsum([len(member.mean) for member in self.members])
         z = np.split(_scattered(len(self.weights), 1 + columns), ends[:-1])

@@ -46,11 +46,7 @@ _COLUMNS = ("factor", "elasticity", "lower", "upper", "method")
 def elasticity_table(
     result: FitResult, query: Query, varying: Sequence[str], levels: tuple[float, float]
 ) -> pd.DataFrame:
-    """Return a row per configuration and numeric factor: elasticity, interval and method.
-
-    The method is `derivative`; `slope`, ln(T(x·√2)/T(x/√2))/ln 2, where T has a part that is not an expression; or
-    `doubling`, ln(T(2x)/T(x))/ln 2, of a count at one and where T is a step function.
-    """
+    """Return a row per configuration and numeric factor: elasticity, interval and method."""
     read, frames, stack = factors_read(result), [], stack_of(result.members)
     counts = {f.name: f.role == "extrinsic" and f.integer and f.lower >= 1.0 for f in result.schema.factors}
     for name in (f.name for f in result.schema.factors if f.numeric and f.name in read):
@@ -127,10 +123,7 @@ def _log_ratios(
 
 
 def doublings_at(result: FitResult, columns: Mapping[str, AnyArray]) -> tuple[Doubling, ...]:
-    """Return what doubling each factor does at the first of some configurations, the largest change first.
-
-    Where a throughput was measured, it is what the throughput is multiplied by.
-    """
+    """Return what doubling each factor does to the first value, or its throughput, the largest change first."""
     panel, changes = result.panel, each_doubled(result.panel, columns)
     if all(m.process is None and m.discrepancy is None for m in result.members):
         # Of an expression those that it reads.
@@ -152,10 +145,7 @@ def doublings_at(result: FitResult, columns: Mapping[str, AnyArray]) -> tuple[Do
 def doublings_by_level(
     result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None = None, interval: float = 0.9
 ) -> pd.DataFrame:
-    """Return by what the predicted value is multiplied when a factor doubles, at each level of each categorical one.
-
-    All rows are of one configuration, a measured run (`typical_run`) with the values of `at`; only the level differs.
-    """
+    """Return by what doubling a factor multiplies the value of one run, with `at`, at each level of a category."""
     configuration = {} if at is None else dict(at.iloc[0] if isinstance(at, pd.DataFrame) else at)
     typical = result.query({n: v if np.isscalar(v) else v[0] for n, v in configuration.items()} or None).columns
     rows = []

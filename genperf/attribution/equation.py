@@ -39,11 +39,7 @@ class _Factor(Struct, frozen=True):
 
 
 def written_lines(result: FitResult) -> list[str]:
-    """Return the fitted generic expression, a term a line: `time (s) =`, `  0.12 * (batch/22.6)^0.8 * [net: vgg 3]`.
-
-    Each factor is divided by its mean over the runs, so that a coefficient is the term's value at the centre of the
-    measured runs. Factors that all terms have are listed last. Another family has no lines.
-    """
+    """Return the fitted generic expression, a term a line, each factor over its mean; another family has no lines."""
     expression, target = result.best.expression, result.schema.target
     if expression.family != "generic":
         return []
@@ -152,10 +148,7 @@ POWERS = ("intrinsic", "extrinsic")
 
 
 def level_exponents(result: FitResult) -> list[str]:
-    """Return the exponents in which a level differs from the shared one, largest difference first.
-
-    `vgg (net): batch exponent 0.50 (shared 0.80)`; the shared one is the mean over the terms, weighed by coefficients.
-    """
+    """Return the exponents that differ most at a level: `vgg (net): batch exponent 0.50 (shared 0.80)`."""
     member = result.best
     out = []
     for constant in member.expression.constants:
@@ -217,11 +210,7 @@ class _Equation:
         return np.full(len(next(iter(self.values.values()))), node.value)
 
     def product(self, nodes: list[Node]) -> tuple[list[str], Array | float]:
-        """Write the factors of a product, and return by what its coefficient grows where they are not normalised.
-
-        They are powers, `(n/2.83)**p`, as n^{p}; effects of levels, in one bracket with the base first; a step of a
-        count, [n>1]; and anything else as it is. Those of hardly any effect are left out.
-        """
+        """Write the factors of a product, and return by what its coefficient grows where they are not normalised."""
         texts: list[str] = []
         levels: dict[str, list[tuple[str, str]]] = {}
         unit: Array | float = 1.0
@@ -253,12 +242,7 @@ class _Equation:
 
 
 def equation(result: FitResult, all_digits: bool = False) -> str:
-    r"""Return the fitted expression as LaTeX, aligned: C + (Σ a_i I_i^p_i)·Π E_j^q_j·Π levels.
-
-    What all terms share is printed once. Coefficients are the paper's a_i, of factors that are not normalised. A number
-    has the digits that its interval leaves; a level's base is the one that multiplies by 1. Another family prints as it
-    is.
-    """
+    """Return the fitted expression as aligned LaTeX, of a generic one C + (Σ a_i I_i^p_i)·Π E_j^q_j·Π levels."""
     if not result.is_formula:
         raise GenperfError("an average of several expressions has no equation", hint="--model generic fits one")
     expression = result.best.expression
@@ -294,11 +278,7 @@ def _plain(text: str) -> str:
 
 
 def constants_table(result: FitResult, style: Style = "markdown", interval: float = 0.9) -> str:
-    """Return the constants of a fitted expression with their intervals, and the statistics of the fit.
-
-    The column `paper` has coefficients of factors that are not normalised, as in `equation`. Intervals of a `generic`
-    model are those of its structure.
-    """
+    """Return the constants with intervals, `paper` for factors not normalised, and the fit's statistics."""
     member = result.best
     frame = result.constants(interval)
     frame = frame[frame["member"] == member.name].drop(columns="member").drop_duplicates("constant")

@@ -151,12 +151,7 @@ def compare(
     names: tuple[str, str] | None = None,
     interval: float = 0.9,
 ) -> Comparison:
-    """Tell why T differs between configurations A and B: `change = T(B) − T(A)`, term by term.
-
-    Two configurations of one model are compared, such as 64 workers with 8, or one framework with another on the same
-    network; or one configuration under two models of the same quantity, such as two groups of a fit (`other` is that of
-    B). Under one model, the A of a draw is compared with its B; under two, draws are paired at random in a fixed order.
-    """
+    """Tell, term by term, why T differs between A and B: of one model, or of two (`other` is that of B)."""
     models = [answering(result, a, b)] * 2 if other is None else [answering(result, a), answering(other, b)]
     targets = [model.schema.target for model in models]
     if len({(target.name, target.unit) for target in targets}) > 1:

@@ -92,14 +92,7 @@ def steps_along_workers(
     whole: bool = False,
     further: Sequence[float] = (),
 ) -> Ladder:
-    """Return one configuration at rising counts of workers, from the smallest count of its runs up to `upto`.
-
-    What follows from the count (nodes, ways, a global batch) grows with it, but where `at`, which is checked
-    (`checked_values`), gives it. The kind of scaling is `kind`, or what the work of a step or the factors of the model
-    show: a batch per worker is weak scaling; a global batch, or the samples of a job, is strong. Where nothing shows
-    it, each device may be assumed to keep its own work (`StepWork.known`). `further` counts are
-    among them; `whole` ones alone fill their nodes and split a batch of all.
-    """
+    """Return one configuration at rising counts of workers, from the smallest of its runs up to `upto`."""
     factor, schema = result.panel.along(along), result.schema
     if kind is not None and kind not in KINDS:
         raise GenperfError(f"unknown kind of scaling '{kind}'", hint=LISTED)

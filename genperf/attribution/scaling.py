@@ -78,10 +78,7 @@ def scaling(
 def scaling_along(
     result: FitResult, steps: Ladder, level: float = KNEE_LEVEL, interval: float = 0.9, places: Index | None = None
 ) -> Scaling:
-    """Return the predictions at the steps of a ladder, see `scaling`; without the crossovers of terms.
-
-    Of some `places` alone efficiencies have intervals, and no step its verdict: that is quicker.
-    """
+    """Return the predictions at the steps of a ladder; with `places`, intervals there alone and no verdicts."""
     target, counts, name = result.schema.target, steps.counts, steps.along.name
     predictions, far = forecasts(result.members, steps.columns), distance_beyond(result.schema, steps.columns)
     forecast = forecast_of(result.members, result.spread, steps.columns, far, predictions)
@@ -130,10 +127,7 @@ def scaling_along(
 def _points(
     result: FitResult, steps: Ladder, curves: Curves, times: Array, level: float, ends: tuple[float, float]
 ) -> list[dict[str, Any]]:
-    """Return the rows of `Scaling.points` of a time: beyond which count it rises, and the others where work is known.
-
-    Of work that is known: where the efficiency is below a level, and which count has most throughput.
-    """
+    """Return the rows of `Scaling.points` of a time: of unknown work alone beyond which count it rises."""
     counts, (runs, measured), weights = steps.counts, steps.measured, curves.weights
     # First the predicted value. All curves pass through what was measured, but the draws of a process, which know how
     # noisy the runs are; those of a bare expression may miss them all.
@@ -213,10 +207,7 @@ def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> 
 
 
 def first_below(counts: Array, curves: Array, level: float, integer: bool, from_largest: bool = False) -> Array:
-    """Return the first count at which each curve, or its part beyond its largest value, is below a level; or infinity.
-
-    Curves have shape (curves, steps). Whole counts are rounded up.
-    """
+    """Return the count from which each curve, or its part beyond its peak, is below a level; or infinity."""
     under = curves < level - AT_LEVEL
     if from_largest:
         under = under & (np.arange(len(counts)) > curves.argmax(axis=1)[:, None])
@@ -243,11 +234,7 @@ def last_smallest(counts: Array, curves: Array) -> Array:
 
 
 def changes(result: FitResult, steps: Ladder, interval: float) -> Iterator[dict[str, Any]]:
-    """Yield a row per change of what is largest, of every label of some weight: of the terms, then of each overlap.
-
-    Of an overlap, a `max` in the total, it is the longest branch, which hides the others. Without a change there is one
-    row with no count.
-    """
+    """Yield a row per change of the largest term, then of the longest branch of each `max`, of each weighty label."""
     for entry in by_label(result.members):
         members = [result.members[k] for k in entry.places]
         names = [term.name for term in members[0].expression.terms]

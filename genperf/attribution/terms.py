@@ -99,10 +99,7 @@ class TermParts(Struct, frozen=True, eq=False):
 def term_contributions(
     result: FitResult, columns: Mapping[str, Any], forecast: MixtureForecast | None = None, drawn: bool = True
 ) -> TermParts:
-    """Return how much of each predicted value is each term: of all members together, and of every draw.
-
-    `hidden by overlap` is what a `max` hides, `unexplained` what a discrepancy has beside the terms.
-    """
+    """Return how much of each predicted value is each term, hidden by a `max`, or unexplained by them."""
     members, stacked = serving(result.members), stack_of(result.members) is not None
     # Of stacked members one serves: the forecasts are the pool's.
     member_forecasts = None
@@ -153,11 +150,7 @@ def _split(member: Member, columns: Mapping[str, Any], value: Array, path: Array
 def term_tables(
     result: FitResult, query: Query, varying: Sequence[str], levels: tuple[float, float]
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Return three tables of how much of each predicted value is each term, with its interval and share.
-
-    A row is a configuration and a term, of all members together; a configuration and a sum of terms that the draws
-    cannot tell apart; and, the heaviest label first, a configuration, a term and a label. The last two may be empty.
-    """
+    """Return tables of the terms, of sums that the draws cannot tell apart, and of each label's terms."""
     members, value = result.members, term_column(result.schema.target)
     factors = [n for n in varying if n not in ("term", value, "share")]
 
@@ -195,11 +188,7 @@ def term_tables(
 
 
 def together(shares: Array, drawn: Array, weights: Array) -> Array:
-    """Return which terms are one share each, shape (parts, terms), of shares (terms,) and their draws (draws, terms).
-
-    Two are one where each by itself is wide and their sum is narrow, or they are in one ratio in every draw. Those that
-    are nearest to that are added up first; the sum is then a part as any other.
-    """
+    """Add up terms, nearest pairs first, of which only the sum is known; return parts, 1 at their terms, else 0."""
     rows = np.eye(len(shares))
     while len(rows) > 2:
         value, of_draws = rows @ shares, drawn @ rows.T
@@ -257,10 +246,7 @@ def _parts_of(
     interval: float,
     forecast: MixtureForecast | None,
 ) -> tuple[Part, ...]:
-    """Return the parts of a predicted value, largest first: the terms of a group by its label, then what only adds up.
-
-    Where the data determine only the sum of several, these are one part.
-    """
+    """Return the parts of a predicted value, largest first, those of which only the sum is known as one."""
     split = term_contributions(result, columns, forecast)
     label_of = {term: label for label, names in groups.items() for term in names}
     labels = [label_of.get(name, name) for name in split.names]

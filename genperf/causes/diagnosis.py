@@ -260,11 +260,7 @@ def _is_level(value: float | str, wanted: Any) -> bool:
 def _work_of_device(
     schema: Schema, panel: Panel, columns: Mapping[str, AnyArray], devices: Array, work: str | None
 ) -> Array:
-    """Return the work of one device in a step, shape (rows,): its batch, else W/n of the work W of all n devices.
-
-    W is the formula that the user gives as `work`, or what the table shows. Where that is not known it is 1/n of one
-    amount that all share, or 1.
-    """
+    """Return the work of a device in a step, (rows,): its batch, else W/n of the work W of all, 1/n, or 1."""
     batch = None if panel.of_jobs or work else panel.node("batch")
     if batch is not None:
         return values_of(batch, columns)

@@ -83,11 +83,7 @@ _TEXTS: tuple[Any, str] = (str | list[str], "text or a list of texts")
 
 
 def settings_of(path: str | None) -> Defaults:
-    """Read a settings file into click's default map.
-
-    Top-level keys apply to every command that has the option, a `[fit]` table for that command; keys are the options'
-    long names. The whole file is checked, whatever command runs: a misspelt key would else do nothing, in silence.
-    """
+    """Read a settings file, checked as a whole, into click's default map: keys of all commands, then `[fit]` of one."""
     if path is None and not Path(DEFAULT).is_file():
         return {}
     file = Path(path or DEFAULT)

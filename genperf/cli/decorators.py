@@ -95,10 +95,7 @@ def option_group(title: str, *options: Callable[[Any], Any]) -> Callable[[F], F]
 def one_parameter(
     parameter: str, make: Callable[..., object], title: str, *options: Callable[[Any], Any]
 ) -> Callable[[F], F]:
-    """Return a decorator that adds options under a title, and hands a command `make` of all their values.
-
-    The command has them as one `parameter`, such as `roles`. An option of the command's own with the same name stays.
-    """
+    """Return a decorator that adds options, and hands a command `make` of their values as one parameter."""
 
     def decorate(function: F) -> F:
         first_added = len(getattr(function, "__click_params__", ()))

@@ -43,11 +43,7 @@ def names_of(fitted: Fitted) -> list[str]:
 
 
 def pairs(texts: Sequence[str], option: str, names: Iterable[str] = ()) -> dict[str, str]:
-    """Read repeated `name=value` options, each name once; `names` may hold an equals sign themselves.
-
-    In a value with an equals sign, `layout=tp=2,gpus=8`, a comma before one of the `names` parts two of them, but for
-    one in brackets, `layout=(tp=2, pp=8)`.
-    """
+    """Read repeated `name=value` options, each name once; `names` may hold an equals sign themselves."""
     out: dict[str, str] = {}
     twice, names = set(), [*names]
     any_name = "|".join(map(re.escape, names))
@@ -94,11 +90,7 @@ def amount_of(text: str | None, option: str) -> float | None:
 
 
 def with_scale(texts: Sequence[str], names: Collection[str] | None = None) -> list[str]:
-    """Return `name=value` options, in which a number alone is the count: `64` becomes `count=64`.
-
-    A text that begins with a number, or any that is no setting where the known `names` are given, asks in words: `64
-    gpus batch 32`. All words are one question.
-    """
+    """Return `name=value` options, a number alone as the count, and all words as one question: `64 gpus batch 32`."""
     settings, words = list[str](), list[str]()
     for text in texts:
         name, _, value = text.partition("=")
@@ -126,11 +118,7 @@ def configuration(
     fitted: Fitted,
     beside: Callable[[FitResult, Mapping[str, str]], Mapping[str, str]] | None = None,
 ) -> tuple[Fitted, dict[str, str]]:
-    """Read `name=value` options under the model's columns, as `ask` finds them: `gpus` is `GPUs`.
-
-    What no run shows is told, and the model that is returned is blind by it. What a command takes `beside` the columns
-    stays.
-    """
+    """Read `name=value` options as `ask` finds them; the model is then blind by what no run shows."""
     assigned = pairs(with_scale(texts), option, names_of(fitted))
     further = beside(fitted.first, assigned) if beside is not None else {}
     others = {name: text for name, text in assigned.items() if name not in further}
@@ -229,10 +217,7 @@ def read(source: str | Recognised, options: dict[str, Any], *question: str) -> T
 
 
 def model_or_table(path: str, roles: Mapping[str, Any], *question: str, limited: Collection[str] = ()) -> Fitted:
-    """Load a model, or fit `auto` to a table that the options describe, the columns of a question as settings.
-
-    Measured columns that are `limited`, such as the memory of a capacity, are fitted beside.
-    """
+    """Load a model, or fit `auto` to a table that the options describe, with measured columns that are `limited`."""
     if is_model(path):
         refuse_roles(path)
         return load_model(path)
@@ -265,11 +250,7 @@ def one_group(
     option: str = "--group",
     unlike: Mapping[str, str] | None = None,
 ) -> tuple[tuple[str, ...], FitResult]:
-    """Return a model with its key: of the group that is given by its values, with commas between, or the only one.
-
-    Of several, where none is given, it is the one that `ask` takes of those that a configuration `at` leaves, and that
-    have other levels than what they are compared with.
-    """
+    """Return a model with its key: of the given group, the only one, or that which `ask` takes of those `at`."""
     if not fitted.group:
         if group is not None:
             raise ModelError("holds one model and no groups", where=model, hint=f"leave {option} out")

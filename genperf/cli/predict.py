@@ -151,10 +151,7 @@ def with_derived(
     interval: float,
     training: Mapping[str, float],
 ) -> tuple[dict[str, Cells], list[Paid]]:
-    """Return a prediction with the columns `shows` that follow from it, before its verdict and reason, and the prices.
-
-    The price is the given one, else for the given `per` that of the runs of each group.
-    """
+    """Return a prediction with the columns `shows` before its verdict, and the prices: the given or the groups'."""
     if not shows:
         return dict(predicted), []
     import numpy as np

@@ -96,11 +96,7 @@ class Batch(Struct, frozen=True, eq=False):
 
 
 def at_once(expression: Expression, options: FitOptions) -> bool:
-    """Return whether one least-squares solution is the best fit of an expression (`estimate_alike`).
-
-    It is if all constants are coefficients that are not held, the prediction is linear in them, the loss is
-    quadratic, and λ is not chosen.
-    """
+    """Return whether all constants are free coefficients of a linear sum, the loss is quadratic, and λ is given."""
     plain = all(c.kind == "coefficient" and c.lower < c.upper for c in expression.constants)
     exact = loss_named(options.loss).quadratic and options.solver == "projected" and options.lam != "cv"
     return bool(expression.constants) and plain and exact and expression.is_linear
@@ -125,13 +121,7 @@ def batch_of(expression: Expression, medians: Sequence[Table], options: FitOptio
 
 
 def estimate_alike(expression: Expression, tables: Sequence[Table], options: FitOptions) -> list[Ensemble | FitError]:
-    """Fit one expression that is solved `at_once` to many tables of equally many configurations.
-
-    The steps are those of `estimate`: the full fit, bootstrap replicates, the look back, and the diagnosis of the
-    constants. Here each step is the same least-squares problem with other weights.
-
-    The tables have their repeats; an error is for a table whose predictions are not finite within the bounds.
-    """
+    """Fit one expression that is solved `at_once` to many tables of equally many configurations, as `estimate` does."""
     medians = [table.medians() for table in tables]
     batch = batch_of(expression, medians, options)
     best = batch.fit(batch.weights[:, None, :])[:, 0]

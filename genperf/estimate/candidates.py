@@ -102,11 +102,7 @@ class Candidate(Struct, frozen=True, eq=False):
 
 
 def folds_of(rows: int, rng: np.random.Generator) -> Mask:
-    """Assign configurations to folds and return the training rows of each, shape (folds, rows).
-
-    Folds at random choose a structure, also where the model is to extrapolate: over twelve extrapolations of
-    `pytorch_cpu.csv` they chose better than the largest scales held out (`experiments/decisions/choice-by-folds.md`).
-    """
+    """Assign configurations to folds at random, and return the training rows of each, shape (folds, rows)."""
     if rows < MIN_ROWS:
         return np.ones((0, rows), bool)
     fold = rng.permutation(rows) % min(SELECTION_FOLDS, rows)
@@ -116,12 +112,7 @@ def folds_of(rows: int, rng: np.random.Generator) -> Mask:
 def affordable(
     expressions: Sequence[Expression], configurations: int, choice: Choice = "search"
 ) -> tuple[list[Expression], list[Note]]:
-    """Leave out the expressions with too many constants for the number of configurations.
-
-    A single expression may have as many constants as there are configurations. Of a search over many, those with more
-    than half as many are left out; of a few laws, those with as many. Of one law with fewer and fewer constants, the
-    largest with fewer constants than configurations is left. The smallest expression is always kept.
-    """
+    """Leave out the expressions with too many constants for the configurations, but the smallest."""
     ordered, measured = sorted(expressions, key=lambda e: e.freedom), counted(configurations, "configuration")
     fewest = len(ordered[0].constants)
     if fewest > configurations:
@@ -145,15 +136,7 @@ def affordable(
 
 
 def best_of(candidates: Sequence[Candidate]) -> Candidate:
-    """Return the simplest candidate whose held-out errors are as small as the best one's.
-
-    As small: the mean error is larger by no more than half the standard error of the difference over the configurations
-    (after the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, and of these the
-    strongest penalty. Of equally simple ones the error decides. But where a fold was fitted to fewer configurations
-    than there are constants, its errors prove little: a whole standard error counts, and the fewest maxima in the total
-    come first, since time that an overlap hides leaves no trace. Where no row was held out, the candidates as simple
-    as the first one are compared by how well they fit.
-    """
+    """Return the simplest that errs as little as the best (one-standard-error rule of Breiman et al., paired)."""
     best = min(candidates, key=lambda c: c.error if np.isfinite(c.error) else np.inf)
     if not np.isfinite(best.error):
         alike = [c for c in candidates if _simplicity(c) == _simplicity(best)]
@@ -184,16 +167,7 @@ def _undetermined(candidate: Candidate) -> bool:
 def candidates_of(
     expressions: Sequence[Expression], table: Table, options: FitOptions, seed: int, growth: GrowthRules = NO_GROWTH
 ) -> list[Candidate]:
-    """Fit expressions with the requested λ, and compute their errors on held-out rows.
-
-    The table has one row per configuration; the whole of it and the training rows of each fold are one batch: sets of
-    constants that differ in their weights. Each part is fitted from starts that do not depend on held-out rows: some at
-    random, and those that continue the part's fit of a smaller expression. λ goes from weak to strong, from the best
-    fits of each part on, until the error rises. Larger expressions are not tried once `WORSE_SIZES`
-    sizes in a row were worse than the best. As `growth` allows, the best fits then grow by interactions that are
-    offered, or learn the size of each kind of constant in the place of a stronger λ; where it says so, only the grown
-    ones are returned.
-    """
+    """Fit expressions with each λ, grown as `growth` allows, to all rows and each fold, and judge each fold."""
     rng = np.random.default_rng([CONTENT_SEED, 2])
     if len(table) > MAX_SELECTION_ROWS:
         table = table.take(np.sort(rng.permutation(len(table))[:MAX_SELECTION_ROWS]))
@@ -278,10 +252,7 @@ class _Parts(Struct, frozen=True, eq=False):
     def enlarged(
         self, candidates: Sequence[Candidate], bases: Sequence[Expression], offered: Sequence[Interaction] = ()
     ) -> dict[int, Candidate]:
-        """Add interactions to fitted expressions, or learn their constants' sizes, until one with more terms errs more.
-
-        Returned are the candidates by `id` of the expression that each enlarges.
-        """
+        """Add interactions to fitted bases, or learn their sizes, until a larger one errs more; by `id`."""
         enlarged_by_base: dict[int, Candidate] = {}
         fitted = {id(candidate.expression): candidate for candidate in candidates}
         for base in bases:

@@ -173,10 +173,7 @@ class _Outcomes(Struct, frozen=True, eq=False, dict=True):
         return Feasibility(self.failures, headroom, demands, offsets, need=need, by_chance=self.by_chance)
 
     def calibrated(self, margins_of: Callable[[Mask], Array]) -> tuple[float, float]:
-        """Return κ, with which held-out outcomes are most likely, and ln of their likelihood.
-
-        `margins_of` returns by how much every run fits, from a fit to some of them.
-        """
+        """Return κ, with which held-out outcomes are most likely by `margins_of` fits to the others, and ln of that."""
         from scipy.special import log_ndtr
 
         margins = np.zeros(len(self.signs))
@@ -248,10 +245,7 @@ def _signed_probit(basis: Array, signs: Array, runs: _Outcomes) -> tuple[Array, 
 
 
 def _probit(basis: Array, signs: Array, slopes: list[tuple[float, float]]) -> tuple[Array, int]:
-    """Maximise Σ ln Φ(±η) − ½λ‖β‖² inside bounds of the slopes; the margin η is the basis times headroom and slopes.
-
-    Returns headroom and slopes, shape (1 + slopes,), and how many configurations are on the other outcome's side.
-    """
+    """Maximise Σ ln Φ(±η) − ½λ‖β‖² inside bounds of the slopes; return headroom, slopes and the number misjudged."""
     bounds = [FREE, *slopes, *[FREE] * (basis.shape[1] - 1 - len(slopes))]
 
     def cost(strength: float, theta: Array) -> tuple[float, Array]:
@@ -436,10 +430,7 @@ def _with_bounds(fitted: Feasibility, runs: _Outcomes) -> Feasibility:
 
 
 def _certain(demanded: Array, good: Mask) -> float:
-    """Return how often measured outcomes follow from those of others that demand no less, or no more: 0.5 to CERTAINTY.
-
-    A run fits where one that demands no less did; it fails where one that demands no more did.
-    """
+    """Return how often outcomes follow from those of runs that demand no less, or no more: from 0.5 to CERTAINTY."""
     right = wrong = 0
     for row, outcome in enumerate(good):
         other_rows = np.arange(len(good)) != row

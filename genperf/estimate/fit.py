@@ -29,10 +29,7 @@ def estimate(
     choice: Choice = "search",
     growth: GrowthRules = NO_GROWTH,
 ) -> Ensemble:
-    """Fit some expressions to a table, and return the one with the least error on held-out rows.
-
-    `affordable` first leaves out those with too many constants for the table; one that is linear is solved directly.
-    """
+    """Fit the expressions that a table can afford, and return the one with the least error on held-out rows."""
     medians = table.medians()
     usable, notes = affordable(expressions, len(medians), choice)
     if len(usable) == 1 and at_once(usable[0], options):

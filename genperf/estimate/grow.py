@@ -245,10 +245,7 @@ def _relearned(growing: GrowthProblem, fold: GrownFold) -> GrownFold:
 
 
 def polish_folds(growing: GrowthProblem, folds: Sequence[GrownFold]) -> list[GrownFold]:
-    """Polish the constants of each fold from two starts, and take the end of less cost.
-
-    The starts are the learned constants, and those of the last polish with the learned interactions.
-    """
+    """Polish each fold from the learned constants and from those of the last polish, and take the end of less cost."""
     m = len(folds[0].polished)
     starts = [np.vstack([fold.constants, np.concatenate([fold.polished, fold.constants[m:]])]) for fold in folds]
     if any(fold.interactions.size for fold in folds):

@@ -225,10 +225,7 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
 
 
 def of_one(member: Member, spread: Spread, looks: Sequence[Evidence], options: FitOptions, strength: float) -> Ensemble:
-    """Return the ensemble of one fitted member, with λ and the other options of its fit.
-
-    Its evidence is what the largest scale of each factor showed.
-    """
+    """Return the ensemble of one fitted member, with the options of its fit and what the largest scales showed."""
     used: dict[str, str | float | None] = {
         "loss": options.loss,
         "penalty": options.penalty,
@@ -300,10 +297,7 @@ def _with_the_constant(problem: Problem, sets: Array, place: int, misfit: float,
 
 
 def _noisy_refits(problem: Problem, sets: Array, held: Mask | bool = False, form: Array | None = None) -> Array:
-    """Return constants fitted to times with noise, from `sets`, (count, n), on: see `Fitted.drawn`.
-
-    `form` is R, a root of the covariance of the form's error, (rows, k); held constants stay.
-    """
+    """Return constants fitted to noisy times, from `sets`, (count, n), on; `form` is R of `Fitted.drawn`."""
     count, n = sets.shape
     rows = np.flatnonzero(problem.weights > 0.0)
     weight = problem.weights / problem.weights[rows].mean()
@@ -341,10 +335,7 @@ def _drawn_centres(count: int, n: int) -> Array:
 
 
 def held_out_misfit(problem: Problem, constants: Array, counts: Array) -> float:
-    """Return the root mean square of ln(measured/predicted) over the rows that replicates did not draw.
-
-    Constants have the shape (draws, n), counts (draws, rows); NaN where every replicate drew every row.
-    """
+    """Return the root mean square of ln(measured/predicted) over the rows that replicates did not draw, or NaN."""
     total, count = 0.0, 0
     for block in blocks(len(constants), problem.measured.size):
         with np.errstate(all="ignore"):
@@ -371,11 +362,7 @@ def spread_of(table: Table, misfit: float, residuals: Array, constants: int, loo
 
 
 def last_point_error(medians: Table, name: str, held: Mask) -> float | None:
-    """Return the error of the naive prediction over the held-out rows, mean |ln(partner/measured)|.
-
-    A held-out row is predicted by its partner: the row at the largest smaller scale that agrees in every factor that
-    is not extrinsic. Of several at the same scale it is the last. None where no held-out row has a partner.
-    """
+    """Return the mean |ln(partner/measured)| of held-out rows, each beside its partner at the largest smaller scale."""
     levels = [medians.columns[f.name].tolist() for f in medians.factors if f.name != name and f.role != "extrinsic"]
     keys = list(zip(*levels, strict=True)) if levels else [()] * len(held)
     by_scale = np.argsort(medians.columns[name], kind="stable")
@@ -387,11 +374,7 @@ def last_point_error(medians: Table, name: str, held: Mask) -> float | None:
 
 
 def look_back(medians: Sequence[Table], errors_of: Callable[[Index, Mask, Mask], Array]) -> list[list[Evidence]]:
-    """Predict the largest scales of each extrinsic factor from those below each, the largest of all first.
-
-    Returned is the evidence of each table: with n = 1, 2, 4, 8 the error at 8 predicted from 1–4, then at 4 from 1–2.
-    `errors_of` gets the places of the tables that have such a scale, the rows that are held out at it, and those below.
-    """
+    """Predict the largest scales of each extrinsic factor from those below: 8 from 1–4, then 4 from 1–2."""
     evidence: list[list[Evidence]] = [[] for _ in medians]
     for factor in (f for f in medians[0].numeric if f.role == "extrinsic"):
         values = np.stack([m.columns[factor.name] for m in medians])
@@ -424,24 +407,14 @@ def at_the_largest(looks: Sequence[Evidence]) -> tuple[Evidence, ...]:
 
 
 def at_bounds(constants: Array, bounds: tuple[Array, Array], scale: Array) -> Mask:
-    """Return which constants are at a bound but for rounding, coefficients at zero included; shape (…, n).
-
-    The scale of a constant replaces a range without end.
-    """
+    """Return which constants, (…, n), are at a bound but for rounding; the scale replaces a range without end."""
     lower, upper = bounds
     room = BOUND_ROOM * np.where(np.isfinite(upper - lower), upper - lower, scale)
     return np.asarray(((constants <= lower + room) | (constants >= upper - room)) & (lower < upper))
 
 
 def unidentified(problem: Problem, expression: Expression, constants: Array, held: Mask) -> tuple[str, ...]:
-    """Name the constants that the data does not determine.
-
-    The derivatives of the relative predictions by the constants (on their scales) span the directions that the data
-    determines. Along a direction with (nearly) no derivative the constants can change together without changing any
-    prediction. The exponents of a term whose coefficient is zero are such constants.
-
-    Those that are held, shape (n,), are known, and not judged.
-    """
+    """Name the constants that are not held and that the data does not determine: their change moves no prediction."""
     _, slopes = problem.jacobian(constants[None, :])
     # A coefficient of zero has a size, or its column of the derivatives would vanish.
     size = np.maximum(np.abs(constants), problem.scale * np.where(problem.coefficient, LEAST_COEFFICIENT, 1.0))
@@ -452,10 +425,7 @@ def unidentified(problem: Problem, expression: Expression, constants: Array, hel
 
 
 def undetermined(slopes: Array) -> Mask:
-    """Return which constants take part in a direction along which no prediction moves, (sets, rows, n) → (sets, n).
-
-    The share of constant j is Σ_d v_dj² over the right singular vectors v_d with a singular value of nearly zero.
-    """
+    """Return which constants j have a share Σ_d v_dj² in flat singular directions d, (sets, rows, n) → (sets, n)."""
     sets, rows, n = slopes.shape
     J = np.where(np.isfinite(slopes), slopes, 0.0)
     _, singular, directions = np.linalg.svd(J, full_matrices=rows < n)

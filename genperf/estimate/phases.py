@@ -30,13 +30,7 @@ DEFINED_AT_ZERO = ("absolute", "squared")
 
 
 def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int) -> Ensemble:
-    """Fit a family to a table that measures some of its phases.
-
-    Each measured phase is fitted to its column, by the law that predicts it best where the family has several. The
-    other constants are fitted to the total, with those of the phases held. A bootstrap replicate draws the same
-    configurations for every phase and for the total, so that the draws of different phases belong together. The errors
-    of predictions are those of the composed total.
-    """
+    """Fit each measured phase of a family to its column, and the other constants to the total with those held."""
     fit = _PhaseFit(table, options, seed)
     overlaps = [family_named(name) for name in family.overlaps]
     # `s-sgd` takes the best of its overlaps; `s-sgd-full` is one of them and stays it: a better one is only named.
@@ -75,10 +69,7 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
         return self.table.medians()
 
     def parts(self, family: Family) -> tuple[list[Expression], list[FittedPhase], list[Note]]:
-        """Return a family's expressions for the phases that their columns determine, the fits of these, and notes.
-
-        Of the expressions those are left that have the best law of every phase.
-        """
+        """Return a family's expressions with the best law of every phase, the fits of the phases, and notes."""
         columns, notes = self._columns([p for p in self.table.phases if p in family.phases])
         while True:
             measured_phases = [column.phase for column in columns]
@@ -194,10 +185,7 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
         return Fitted(expression, total, solve(pinned, self.options.solver, self.seed), phases)
 
     def overlapped(self, families: Sequence[Family], phases: Sequence[FittedPhase]) -> list[Fitted]:
-        """Compose fitted phases with other families' overlaps, which may lack a constant that is fixed.
-
-        Those are left out that have constants which the total does not determine.
-        """
+        """Compose fitted phases with other families' overlaps, of whose constants the total determines the others."""
         measured, measured_terms = [p.column.phase for p in phases], [p.expression.terms for p in phases]
         with_same_phases: list[Expression] = []
         for family in (f for f in families if f.shown(measured)):

@@ -16,11 +16,7 @@ from genperf.solver import Problem
 
 
 def problem_of(expression: Expression, table: Table, options: FitOptions, strength: float | None = None) -> Problem:
-    """Bind an expression to a table of one row per configuration, with the options' loss and penalty.
-
-    A coefficient's scale is the mean measured value over the mean size of its basis function: a coefficient over its
-    scale is the share of the mean that it explains. The strength λ of the penalty is the options' unless it is given.
-    """
+    """Bind an expression to a table of medians; a coefficient's scale is that at which it explains the mean."""
     constants = expression.constants
     measured = table.measured
     start = np.array([c.start for c in constants], float)
@@ -50,10 +46,7 @@ def problem_of(expression: Expression, table: Table, options: FitOptions, streng
 def basis_sizes(
     expression: Expression, columns: Mapping[str, Any], constants: Mapping[str, float], shape: tuple[int, ...]
 ) -> Array:
-    """Return the mean size over the rows of each coefficient's basis function, summed over the terms.
-
-    Of columns of shape (…, rows) it is (…, n); 1 where it is zero throughout, and for other constants.
-    """
+    """Return the mean size of each coefficient's basis function, (…, n); 1 of none and of other constants."""
     names = [c.name for c in expression.constants if c.kind == "coefficient"]
     sizes = np.zeros((*shape[:-1], len(expression.constants)))
     for term in expression.terms:
@@ -80,11 +73,7 @@ DRAWN_STARTS = 12
 
 
 def spread_starts(problem: Problem, count: int, rng: np.random.Generator) -> Array:
-    """Return starts of a polish; the first is the problem's start.
-
-    The non-linear constants are drawn about their default, the coefficients are the best for them. The shape is
-    (count, n), or (1, n) where there are only coefficients to fit.
-    """
+    """Return starts, the problem's first: random non-linear constants, with the best coefficients for them."""
     searched = ~problem.coefficient & (problem.lower < problem.upper)
     if not searched.any():
         return problem.projected(problem.start[None, :])[0]
@@ -103,11 +92,7 @@ def continued_starts(
     weights: Array,
     rng: np.random.Generator,
 ) -> Array:
-    """Return starts that continue the fits of a smaller expression by the constants that it lacks.
-
-    Many values of those are drawn, about their default or about those of a like term. The coefficients are the best
-    for them, and those of the least costs are the starts. `constants` are the smaller fit's, shape (folds, constants).
-    """
+    """Return starts from fits of a smaller expression, (folds, constants), with draws of what it lacks."""
     in_smaller = {name: place for place, name in enumerate(smaller.constant_names)}
     in_larger = {name: place for place, name in enumerate(larger.constant_names)}
     new = [name for name in in_larger if name not in in_smaller]

@@ -75,10 +75,7 @@ class _Term(Struct, frozen=True, eq=False, dict=True):
 
 
 def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
-    """Read a bound tree as Σ c·m·Π e^(θ·ln x), with constants c and θ, columns m and x; None where it is no such sum.
-
-    None also where a constant is in two terms.
-    """
+    """Read a bound tree as Σ c·m·Π e^(θ·ln x), each constant c or θ in one term; None where it is no such sum."""
     unmerged = _read(node, {name: j for j, name in enumerate(names)})
     if unmerged is None:
         return None

@@ -17,10 +17,7 @@ Gradient = dict[str, Any]
 
 
 def spread(value: Any, inputs: Iterable[Any]) -> AnyArray:
-    """Return a value with the shape that it and its inputs have together; a view where it is an array.
-
-    A tree that reads few of the inputs it was evaluated from may give a smaller shape than theirs.
-    """
+    """Return a value with the shape that it and its inputs have together; a view where it is an array."""
     shapes = {np.shape(array) for array in (value, *inputs)}
     return np.asarray(value) if len(shapes) == 1 else np.broadcast_to(value, np.broadcast_shapes(*shapes))
 
@@ -53,10 +50,7 @@ def _stacked(values: Iterable[Any]) -> Array:
 
 
 def evaluate_with_gradient(node: Node, values: Mapping[str, Any], by: Collection[str]) -> tuple[Any, Gradient]:
-    """Return the value, and its exact derivatives by those of the names in `by` that the tree depends on.
-
-    Each derivative broadcasts against the value.
-    """
+    """Return the value, and its exact derivatives by those of the names in `by` that the tree depends on."""
     with np.errstate(all="ignore"):
         return _walk(node, values, frozenset(by))
 

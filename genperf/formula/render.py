@@ -123,10 +123,7 @@ LANGUAGES = {"python": PYTHON, "javascript": JAVASCRIPT}
 
 
 def _written(node: Node, language: Language, number: Callable[[float], _Part], name: Callable[[str], str]) -> _Part:
-    """Return the text of a tree in a language, and how strongly its parts bind: `a + b` binds less than `a*b`.
-
-    A part that binds less than its place demands gets brackets.
-    """
+    """Return the text of a tree in a language, and how strongly its parts bind: `a + b` binds less than `a*b`."""
     match node:
         case Number(value):
             return number(value)

@@ -119,10 +119,7 @@ def with_computation(
     total: str | None = None,
     shapes: Sequence[Constant] = (),
 ) -> Expression:
-    """Write `T = c + a·w + the exchange`, with one worker's work w, in laws of a whole job (`job`) its share of that.
-
-    Where the work must be `known` and no column shows it, there is no `a·w`; where w is always the same, no `c`.
-    """
+    """Write `T = c + a·w + the exchange`, of a `job` with its share w; without `a·w` where w should be `known`."""
     work = share(factors, job=job)
     compute = {} if known and not work.known else {"compute": work.of("a")}
     terms = {"constant": "c", **compute, **exchange}

@@ -26,10 +26,7 @@ def parameter_server(factors: Panel) -> list[Expression]:
 
 
 def through_servers(factors: Panel) -> dict[str, str]:
-    """Return the terms of an exchange with servers, 2·β·M·max(n/S, 1) + α·n/S.
-
-    Without a column of servers their number is in the coefficients; without bytes that vary the two terms are one.
-    """
+    """Return the terms of an exchange with servers, 2·β·M·max(n/S, 1) + α·n/S, as far as columns show them."""
     load = "max(workers/servers, 1)" if factors.has("servers") else "workers"
     requests = {"requests": "alpha*workers/servers"} if factors.varies("bytes") else {}
     return {"bandwidth": f"2*beta*bytes*{load}", **requests}

@@ -275,14 +275,7 @@ Interaction: TypeAlias = tuple[Effect, ...]
 def interactions(
     factors: Sequence[Factor], columns: Mapping[str, Any], following: Collection[str] = ()
 ) -> tuple[Interaction, ...]:
-    """List the interactions that some configurations determine.
-
-    A level of a categorical factor may change the exponent of each numeric factor, and the step of each count. Where
-    several categorical factors vary, each of their measured combinations may differ as well: by a factor, and in the
-    same exponents and steps. A count that follows from another may have a power. Columns that repeat another one, or
-    are constant, are left out, and so are interactions that have no column then, or with which there were more than
-    `MAX_EFFECTS`.
-    """
+    """List the interactions of levels, of their combinations and of following counts that the rows determine."""
     varying = [f for f in factors if f.distinct > 1]
     categorical = [f for f in varying if not f.numeric]
     effects_of_level = [_power(f) for f in varying if f.numeric and f.name not in following]

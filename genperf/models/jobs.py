@@ -73,11 +73,7 @@ def cntk(
 
 
 def cntk_candidates(factors: Panel) -> Sequence[Expression]:
-    """Return the expressions of the servers, for jobs and, where the table does not show jobs, for single iterations.
-
-    Where neither samples nor iterations vary, reading cannot be separated from a server whose time adds up. Iterations
-    that no column counts are those of an epoch, or as many in every job.
-    """
+    """Return the expressions of the servers, for jobs and, where the table shows none, for single iterations."""
     lengths = factors.has("iterations") and factors.varies("iterations")
     whole_jobs = lengths or (factors.has("samples") and factors.varies("samples"))
     #: Whether a single worker, where one was measured, uses the server as well.

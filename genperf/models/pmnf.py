@@ -70,10 +70,7 @@ def _one(factors: Sequence[Factor]) -> Iterator[Terms]:
 
 
 def _several(factors: Sequence[Factor]) -> Iterator[Terms]:
-    """Yield the hypotheses of two or more factors: one product of all, a sum of products, a sum of single powers.
-
-    Of two factors, also each alone; of more, those of one role share a block (exponents of x and of log x).
-    """
+    """Yield the hypotheses of several factors: single powers of two, products of all, sums of products or powers."""
     groups = [[f for f in factors if f.role == role] for role in ("intrinsic", "extrinsic")]
     if len(factors) == 2:
         groups = [[f] for f in factors]

@@ -107,10 +107,7 @@ def build(
 
 
 def _total(overlap: Overlap, *phases: Mapping[str, str]) -> str | None:
-    """Return a law over the names of terms; `phases` are the terms of the input, the exchange and the update.
-
-    `gradients`: "`input` + forward + max(backward, `ring` + `latency`) + `update`". None for a sum of all terms.
-    """
+    """Return a law over the names of terms of the input, the exchange and the update; None for a sum of all terms."""
     if overlap == "none":
         return None
     text = _LAWS[overlap].equation
@@ -123,12 +120,7 @@ def _total(overlap: Overlap, *phases: Mapping[str, str]) -> str | None:
 
 
 def laws(factors: Panel, overlap: Overlap, family: str) -> Sequence[Expression]:
-    """Return the expressions of an overlap for measured phases.
-
-    A column of the exchange shows whether it is that of a ring, of servers or of peers. An update without a column is
-    what the other phases leave of the total, so that it may be none. Where no column tells the work, those of the
-    phases show whether all workers share it or each has its own.
-    """
+    """Return the expressions of an overlap for measured phases, by each exchange, update and work left open."""
     shared = share(factors)
     works = (shared,) if shared.known or not factors.phases & {*READING, *PASSES} else (shared, Share("1", "workers"))
     distinguishable = "exchange" in factors.phases and factors.varies("workers", LEAST_COUNTS)
@@ -160,10 +152,7 @@ def _input_terms(factors: Panel, work: Share, overlap: Overlap) -> dict[str, str
 
 
 def _passes(factors: Panel, work: Share) -> dict[str, str]:
-    """Return the passes, a·w/3 forward and 2·a·w/3 backward; where one is measured, a_f·w + c_f and a_b·w + c_b.
-
-    Only a measured pass has a constant, and where w is not always the same.
-    """
+    """Return the passes, a·w/3 forward and 2·a·w/3 backward; where one is measured, a_f·w + c_f and a_b·w + c_b."""
     if not factors.phases & {"forward", "backward"}:
         return {"forward": f"{work.of('a')}/3", "backward": f"{work.of('2*a')}/3"}
     fixed = not factors.varies(work.per_worker if work.known else "workers")

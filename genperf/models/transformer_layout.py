@@ -62,10 +62,7 @@ OFFLOAD = Words("offload", "kind of offload")
 
 
 def _indicator(factors: Panel, words: Words, number: Callable[[float], float]) -> Node | None:
-    """Return a switch as a formula over its column, whose stages `number` maps to the switch; None without a column.
-
-    As number(0) is 0, at stage s it is the sum over k of (number(k) − number(k − 1))·(1 where s ≥ k, and 0 elsewhere).
-    """
+    """Return a switch as Σ_k (number(k) − number(k − 1))·(1 where the stage ≥ k) of its column."""
     factor = factors.named(words.canonical)
     if factor is None:
         return None
@@ -135,10 +132,7 @@ class TransformerLayout:
     def expression(
         self, family: str, formulas: Mapping[str, str], constants: Mapping[str, Constant], total: Node | None = None
     ) -> Expression:
-        """Write an expression of terms over canonical names and constants, each times exp(Σ effects of levels).
-
-        A constant that is named like a column of the table gets a trailing `_`.
-        """
+        """Write an expression of terms over canonical names and constants, each times exp(Σ effects of levels)."""
         columns = {f.name for f in self.factors.factors}
         named = {name: replace(c, name=unused_name(c.name, columns)) for name, c in constants.items()}
         # The effect of each level but the first of a factor that is no switch: 1 where a row has it, 0 elsewhere.

@@ -150,11 +150,7 @@ def degree(node: Node, names: frozenset[str]) -> Node | None:
 
 
 def _shared_degree(nodes: Sequence[Node], names: frozenset[str], affine: bool) -> Node | None:
-    """Return the degree of several nodes together: of a sum, a maximum, or the branches of a condition.
-
-    A zero among them is of every degree, as in `where(n > 1, b, 0)`. With `affine`, addends of degree one and none make
-    an affine sum.
-    """
+    """Return the degree of several nodes together: of a sum (`affine` too), a maximum, or branches; a zero has any."""
     degrees = {degree(node, names) for node in nodes if node != Number(0.0)}
     if len(degrees) == 1:
         return degrees.pop()
@@ -172,10 +168,7 @@ def _degree_of_power(base: Node | None, power: Node) -> Node | None:
 
 
 def _name_addends(node: Node, coefficients: frozenset[str], terms: dict[str, Node]) -> Node:
-    """Put the addends of a sum, and of those inside its maxima, in `terms` by their texts; return the tree over these.
-
-    The second addend of the same text is named `TEXT (2)`.
-    """
+    """Put the addends of a sum and its maxima in `terms` by their texts, `TEXT (2)`; return the tree over these."""
     total_terms: list[Node] = []
     for addend in (added([signed]) for signed in addends(node)):
         match addend:

@@ -44,10 +44,7 @@ def minimum_exchange(
     seconds: float | None,
     efficiencies: dict[float, float],
 ) -> Exchange | None:
-    """Return the exchange at one configuration, the `columns`; None where hints do not determine it, and on one node.
-
-    `seconds` is one step there; `efficiencies` are, by counts of nodes, the throughput of a device over that on one.
-    """
+    """Return the exchange at one configuration; None where hints do not determine it, and on one node."""
     network, node, workers = network_of(hints), panel.node("nodes"), panel.workers
     message = None if network is None else network.message_at(panel, columns)
     if network is None or node is None or message is None:

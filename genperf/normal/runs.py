@@ -35,10 +35,7 @@ def place_of_run(
     mixture: bool = False,
     published: pd.DataFrame | None = None,
 ) -> PublishedPlace:
-    """Return where a utilisation lies among published runs of such devices and networks; without one only the range.
-
-    `family` is that of the device, such as h100, or empty; `active` are the parameters that a token uses, or 0.
-    """
+    """Return where a utilisation lies among published runs of such devices and networks; without one only the range."""
     from scipy.special import expit, logit, ndtr
 
     table = datasets.runs() if published is None else published

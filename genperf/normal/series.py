@@ -85,11 +85,7 @@ def compared(step: Step, known: Mapping[str, Any] | None = None) -> Normal | Lac
 
 
 def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, AnyArray]) -> Normal | Lack:
-    """Return where the efficiency of a step lies among published steps of its kind, arrays by name as `published` has.
-
-    Compared are efficiencies of one doubling, e^(1/doublings); each series weighs the same. `known` facts of the
-    series, as its network, narrow the comparison where enough series share them.
-    """
+    """Return where the efficiency of a doubling of a step lies among those of its kind, narrowed by `known` facts."""
     rows = np.flatnonzero(steps["kind"] == step.kind)
     series, clusters = (len(np.unique(steps[name][rows])) for name in ("series", "cluster"))
     if series < FEWEST_SERIES or clusters < FEWEST_CLUSTERS:
@@ -197,10 +193,7 @@ def trains_networks(panel: Panel, words: Iterable[str]) -> bool:
 def series_of(
     panel: Panel, along: Mapping[str, AnyArray], work_at: Callable[[Mapping[str, Array]], Array | None]
 ) -> MeasuredRates | None:
-    """Return the work per second of the configurations along the count; None unless a time is measured over devices.
-
-    What is constant in the configurations `along` stays; `work_at` gives the samples of a step, None where unknown.
-    """
+    """Return the work per second of the configurations `along` the count; None unless devices take a time."""
     count = panel.along()
     if panel.target is None or not panel.target.is_time or not counts_devices(count.name):
         return None

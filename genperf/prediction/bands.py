@@ -92,13 +92,7 @@ class MixtureForecast(Struct, frozen=True, eq=False):
 
 
 def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Array) -> Array:
-    """Return quantiles of a mixture of log-normal distributions, in closed form up to a grid: no random numbers.
-
-    Each draw's distribution is 31 equally likely points. Many rows are searched at once.
-
-    The logarithms of draws have shape (draws, rows), their weights (draws,), their standard deviations (rows,) or
-    (draws, rows); the quantiles at k levels between 0 and 1 have shape (k, rows).
-    """
+    """Return quantiles, (levels, rows), of log-normal draws, (draws, rows), each 31 equally likely points."""
     shares, sd = weights / weights.sum(), np.atleast_2d(sd)
     out, spread = np.empty((len(levels), logarithms.shape[1])), sd.any(axis=0)
     if not spread.all():
@@ -112,10 +106,7 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
 
 
 def quantiles(points: Array, weights: Array, levels: Sequence[float] | Array) -> Array:
-    """Return quantiles of weighted points: with the points in order, read between the middles of their shares.
-
-    Of points of shape (draws, …) and weights of shape (draws,), they have the shape (levels, …).
-    """
+    """Return quantiles, (levels, …), of weighted points, (draws, …), read between the middles of their shares."""
     flat = points.reshape(len(points), -1)
     order = np.argsort(flat, axis=0, kind="stable")
     ordered, in_order = np.take_along_axis(flat, order, axis=0), (weights / weights.sum())[order]

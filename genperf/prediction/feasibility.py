@@ -122,10 +122,7 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return surpassed(demanded, self._demanded_by(self.failed), 1) | needs_the_same
 
     def demanded(self, columns: Columns) -> Array:
-        """Return what configurations need, shape (rows, demands): one needs no less where no entry is smaller.
-
-        A factor without an order gives two entries, of which one is smaller wherever the values differ.
-        """
+        """Return what configurations need, (rows, demands): of a factor without an order x and −x."""
         demand_columns: list[Array] = []
         for name, demand in self.demands.items():
             values = np.asarray(columns[name], float)

@@ -138,10 +138,7 @@ class Member(Struct, frozen=True, eq=False, dict=True):
         return {name: self.draws[:, j : j + 1] for j, name in enumerate(self.expression.constant_names)}
 
     def constant_interval(self, level: float = 0.9) -> Array:
-        """Return the lower and upper ends of each constant's interval, shape (n, 2); its value is in it.
-
-        A value at its bound has no draw at the bound itself where these are predictive of the constant.
-        """
+        """Return the ends of each constant's interval, shape (n, 2), moved so that its value is in it."""
         last = len(self.draws) - 1
         places = [(end * last, int(end * last), min(int(end * last) + 1, last)) for end in ends_of(level)]
         draws = np.ascontiguousarray(self.draws.T)
@@ -244,11 +241,7 @@ def log_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
 
 
 def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tuple[Array, Array]]:
-    """Return the mean and variance of ln T for every draw of every member, of shape (draws, rows) or (1, rows).
-
-    The variance is the discrepancy's: what the expression leaves open of the mean. Without one it is 0. The draws of
-    stacked members differ in their terms, not in their prediction, which is the pool's.
-    """
+    """Return the mean and variance of ln T for every draw of each member, (draws, rows) or (1, rows)."""
     if stack_of(members) is not None:
         centre, variance, _ = pooled(members, columns)
         return [tuple(np.tile(v, (len(m.draws), 1)) for v in (centre, variance)) for m in members]  # type: ignore[misc]
@@ -288,11 +281,7 @@ def _log_mean(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
 def central_times(
     members: Sequence[Member], columns: Mapping[str, Any], predictions: Sequence[tuple[Array, Array]] | None = None
 ) -> Array:
-    """Return the central predictions, shape (rows,), in the target's unit; `predictions` are known `forecasts`.
-
-    They are the weighted geometric mean of the members' values. Where each draw of a member has a discrepancy of its
-    own, they are the median of all draws; of stacked members, their pool.
-    """
+    """Return the central values: the members' geometric mean, the median of series' draws, or a stack's pool."""
     if stack_of(members) is not None:
         return np.asarray(np.exp(pooled(members, columns)[0]))
     if all(m.discrepancy is None for m in members):
@@ -303,10 +292,7 @@ def central_times(
 def central_of_each(
     members: Sequence[Member], columns: Mapping[str, Any], predictions: Sequence[tuple[Array, Array]]
 ) -> Array:
-    """Return what every member predicts by itself, shape (members, rows); `predictions` are their `forecasts`.
-
-    Of a series it is the median of what the draws expect: what the terms are shares of.
-    """
+    """Return what every member predicts by itself, (members, rows): of a series the median of what its draws expect."""
     out = []
     for member, (mean, variance) in zip(members, predictions, strict=True):
         if member.discrepancy is None:

@@ -84,10 +84,7 @@ def new_levels(schema: Schema, columns: Columns) -> dict[str, Mask]:
 
 
 def stand_ins(schema: Schema, columns: Columns, new: dict[str, Mask]) -> StandIns:
-    """Repeat each row with a new level once for every measured level in its place: `cpu` as `a100` and as `h100`.
-
-    Of several new levels in a row, every combination. `new` marks the rows with a new level, by factor.
-    """
+    """Repeat each row for every combination of measured levels in the place of its `new` ones."""
     count = len(next(iter(columns.values())))
     levels = {f.name: np.array(f.levels, dtype=object) for f in schema.factors if f.name in new}
     combinations, fewest = np.ones(count, np.intp), np.full(count, np.iinfo(np.intp).max)
@@ -270,16 +267,7 @@ class PredictedFrom:
 def predict(
     model: PredictedFrom, source: Source, interval: float = 0.9, band: Band = "prediction", fill: bool = False
 ) -> dict[str, AnyArray]:
-    """Predict the target; with `fill` at the values of a measured run where factors are left open.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (rows,)
-        The factors that were given or left open, as numbers or labels. Then the target by its name, `lower` and `upper`
-        in its unit, `verdict`, `reason`, and `fits`: the probability that such a run does not fail. Where a throughput
-        was measured, it comes before the time with its own bounds; further quantities come behind the bounds as `NAME`,
-        `NAME_lower` and `NAME_upper`.
-    """
+    """Predict the target of a source's rows into columns; with `fill`, open factors are those of a measured run."""
     if band not in ("prediction", "confidence"):
         raise GenperfError(f"unknown band '{band}'", hint="prediction or confidence")
     query, names = query_of(source, model.schema, new_levels=True, fill=fill), model.predicted_names
@@ -335,10 +323,7 @@ def predicted_columns(
 def central_and_band(
     model: PredictedFrom, columns: Columns, interval: float, band: Band, forecast: MixtureForecast | None = None
 ) -> tuple[Array, Array, Array, Array]:
-    """Return the central value, the ends of a band that holds it, and ln(upper/lower) of the 90 % prediction interval.
-
-    Each is of shape (rows,). The draws are evaluated once for all of them, unless their forecast is known.
-    """
+    """Return the central value, the ends of a band that holds it, and ln(upper/lower) of a new run at 90 %."""
     rows, blocks = len(next(iter(columns.values()))), []
     for start in range(0, rows, ROWS):
         doing("predicting configurations", start, rows)
@@ -384,10 +369,7 @@ def central_values(model: PredictedFrom, columns: Columns, rows: int) -> dict[st
 
 
 def known_rows(model: PredictedFrom, columns: Columns, rows: int, main: Schema | None = None) -> Mask:
-    """Return the rows whose levels were all measured, or have measured ones that replace them, shape (rows,).
-
-    With the schema of the main model, levels that are new to both are let through where this one can answer.
-    """
+    """Return the rows whose levels were measured or are replaced; beside a `main` schema also those new to both."""
     measured_rows = np.ones(rows, dtype=bool)
     levels_of_main = {} if main is None else {f.name: f.levels for f in main.factors}
     for factor in model.schema.factors:

@@ -92,10 +92,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
     @property
     def of_steps(self) -> bool:
-        """Whether the predicted value is that of a step, and not that of a unit of the work of a measured throughput.
-
-        Without a batch each worker does one sample, and a batch holds no tokens: that time is of no step.
-        """
+        """Whether the predicted value is that of a step, and not of one unit of a measured throughput's work."""
         rate, panel, work = self.target.throughput, self.panel, self.target.work
         if not rate or "work" in dict(self.reading):
             return True
@@ -108,10 +105,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
     @property
     def measured(self) -> tuple[str, Node | None]:
-        """The column that was measured, and the fitted one as a formula over it; None where both are one.
-
-        `tok/s/gpu` and `tok/s/gpu*gpus` where `--let` made the fitted throughput of all devices.
-        """
+        """The measured column, and the fitted one as a formula over it, `tok/s/gpu*gpus`; None where both are one."""
         fitted = self.target.throughput or self.target.column
         formulas = dict(text.split("=", 1) for option, text in self.reading if option == "let")
         if fitted not in formulas:
@@ -122,10 +116,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
     @property
     def share_of_peak(self) -> tuple[str, str, Node] | None:
-        """The column that measures each device relative to its peak, its unit (% or x), and the devices as a formula.
-
-        `mfu`, `x` and `gpus` where `--let` made the fitted throughput `mfu*gpus`; None for any other throughput.
-        """
+        """The column of each device's share of its peak, its unit (% or x), and the devices; None without."""
         column, node = self.measured
         if node is None or not self.target.throughput or self.target.samples != RELATIVE:
             return None
@@ -219,23 +210,14 @@ def named_as(source: Source, schema: Schema) -> Source:
 
 
 def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Query:
-    """Check the requested rows, a column for each factor; values by name are combined each with each.
-
-    A factor with one measured value may be left out, as may one that follows from columns that are given, and parts of
-    a machine and its work that the given ones settle.
-    """
+    """Check the requested rows, a column for each factor; values by name are combined each with each."""
     return query_of(cells_of(data, schema), schema)
 
 
 def query_of(
     source: Source, schema: Schema, new_levels: bool = False, fill: bool = False, refuse: bool = True
 ) -> Query:
-    """Check the cells of requested rows; see `read_query`.
-
-    Levels that were not measured are let through as `new_levels`, but one that is spelled nearly as a measured one, or
-    of a factor with a single level. With `fill` open factors are those of a measured run; without `refuse` machines
-    that cannot exist are let through.
-    """
+    """Check requested rows, perhaps with new levels or machines that cannot exist, and open factors filled in."""
     requested, factors, panel = source.columns, {f.name for f in schema.factors}, schema.panel
     # The columns that are no factors, but from which a factor that is left out is computed.
     read = {name for factor, names in panel.inputs.items() if factor not in requested for name in names}
@@ -281,10 +263,7 @@ def model_names(names: Iterable[str], schema: Schema) -> dict[str, str]:
 
 
 def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    """Return values by the model's names: of factors, groups, inputs of derived factors, and parts of the machine.
-
-    A column that says in other words what a factor says (`Legend.synonyms`) stands for that. Other names are refused.
-    """
+    """Return values by the model's names: of factors, groups, inputs of derived factors, and parts of the machine."""
     factor_names, legend = [f.name for f in schema.factors], schema.panel.legend
     for name in [n for n in values if not {schema.panel.meant(n)} & {*factor_names, *schema.group}]:
         is_list = _is_list(values[name])
@@ -325,10 +304,7 @@ def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 
 
 def answered(factor: Factor, level: str) -> bool:
-    """Tell whether a level that was not measured is answered by the spread of those that were.
-
-    A factor needs two measured levels to have a spread, and a near spelling is taken for a typing error.
-    """
+    """Tell whether the spread of two measured levels or more answers for a new one, which is no misspelt old one."""
     return len(factor.levels) > 1 and level != "" and not misspelt(level, factor.levels)
 
 

@@ -207,10 +207,7 @@ def _on_diagonal(runs: Array, first: AnyArray, second: AnyArray) -> bool:
 
 
 def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evidence] = ()) -> Basis:
-    """Gather what verdicts rest on: forms, undetermined constants, factors that follow, unmeasured terms.
-
-    An unmeasured term is a formula that is above zero only where something happens that no run shows: a second node.
-    """
+    """Gather what verdicts rest on: forms, undetermined constants, factors that follow, terms that no run shows."""
     count = schema.panel.one_machine
     beyond_cores = {} if count is None else {CORES: parse(f"{quote_name(count.name)} - {count.upper!r}").node}
     undetermined = {constant for member in members if member.discrepancy is None for constant in member.undetermined}
@@ -285,11 +282,7 @@ class _Grades(Struct):
 
 
 def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers, list[Mark]]:
-    """Return the grade of each row (0 ok, 1 caution, 2 extrapolating blind) and the marks with its reasons.
-
-    One criterion after the other raises the grades of some rows; a row keeps the worst. `log_width` is ln(upper/lower)
-    of its interval.
-    """
+    """Return the worst grade of each row (0 ok, 1 caution, 2 extrapolating blind) and the marks with its reasons."""
     schema, several, rows = basis.schema, basis.several_forms, len(log_width)
     grades, together = _Grades(np.zeros(rows, int)), {*basis.followers, *basis.settled}
     # Doublings outside the range of each factor, borrowed runs included, and outside all ranges.
@@ -384,10 +377,7 @@ def _by_combination(grades: _Grades, basis: Basis, columns: Columns) -> Array:
 
 
 def doublings(factors: Iterable[Factor], columns: Columns) -> dict[str, Array]:
-    """Return how many doublings each row lies outside the range of each numeric factor, 0 inside, by its name.
-
-    Where a value is zero or below, it is a difference instead, over the range or the largest value, whichever is more.
-    """
+    """Return by name how many doublings, or ranges where values are not above zero, each row lies outside, 0 inside."""
     far = {}
     for factor in (f for f in factors if f.numeric):
         values = np.asarray(columns[factor.name], float)
@@ -450,10 +440,7 @@ def shortfalls(points: Array, corner: Corner) -> Array:
 
 
 def apart(factors: Sequence[Factor], tested: Sequence[Corner], columns: Columns, rows: int) -> tuple[Array, Array]:
-    """Return how far the combinations of each row lie from every run, and in which of the corners, each (rows,).
-
-    What lies outside the range of a factor is judged by that range: here it counts as the end of the range.
-    """
+    """Return how far each row, put inside the ranges, lies from every run, and in which corner, each (rows,)."""
     far, worst = np.zeros(rows), np.zeros(rows)
     at = {}
     for i in {i for corner in tested for i in corner.places}:

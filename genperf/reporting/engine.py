@@ -247,11 +247,7 @@ _RESERVED = (
 
 
 def export(result: FitResult, to: str) -> str:
-    """Return the fitted expression with its constants in a language, without its interval; an average has none.
-
-    Languages are python, javascript, latex and extra-p. In Python and JavaScript it is a function `predict` of the
-    factors, with the value that `result.predict` has.
-    """
+    """Return the fitted formula with its constants as `python`, `javascript`, `latex` or `extra-p`."""
     if not result.is_formula:
         raise GenperfError(
             f"the model '{result.model}' is an average, which has no formula",

@@ -397,10 +397,7 @@ def page(
     validation: Validation | str | None = None,
     workers: int = 1,
 ) -> str:
-    """Return the page: data as JSON, scripts and style, and the answers in words.
-
-    Of `table` the rejected rows are listed; `validation` is how well held-out rows are predicted, or why not.
-    """
+    """Return the page: data as JSON, scripts and style, the answers in words, and the `table`'s rejected rows."""
     view = view or View()
     check_interval(view.interval)
     question_group: tuple[str, ...] | None = None

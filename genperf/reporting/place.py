@@ -263,10 +263,7 @@ def place_of(
     along: str | None = None,
     whole: bool = True,
 ) -> Place:
-    """Choose a configuration: the target, at a plan's count or twice the largest one where it names none.
-
-    Unless the curve is to be `whole`, it has the counts of growth to the configuration alone.
-    """
+    """Choose a configuration: the target, at a plan's count or twice the largest one where it names none."""
     configuration = checked_values(target or {}, result.schema)
     try:
         factor = result.panel.along(along)
@@ -384,12 +381,7 @@ def with_ends(row: Mapping[Any, Any], name: str, written: Callable[[float], str]
 
 
 def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Question) -> tuple[str, pd.DataFrame]:
-    """Return what a machine is called, as `node`, and a table with a row for each of some counts.
-
-    Its columns are the count, `kind`, `runs`, the measured or else predicted value with its band, `speedup`,
-    `efficiency`, `verdict`, the hours of a plan, and further quantities. `places` are those of the counts on the curve,
-    the first of them the reference of speed-up and efficiency.
-    """
+    """Return what a machine is called, as `node`, and a table with a row for each of some counts."""
     steps, target, work = answer.steps, answer.quantity, work_of(result, question)
     columns = {name: cells[places] for name, cells in steps.columns.items()}
     counts, curve = steps.counts[places], answer.curve.iloc[places].reset_index(drop=True)

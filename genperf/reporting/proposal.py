@@ -50,11 +50,7 @@ LEAST_EFFICIENCY = 0.75
 def proposal_page(
     what: FitResult | GroupedResult, view: View | None = None, kind: str = "html", efficiency: float | None = None
 ) -> str:
-    """Return a proposal for machine time as `html` on two pages, `tex` or `csv`; `efficiency` is the least requested.
-
-    It requests the target's count; without a target, the largest one that keeps the efficiency and whose verdict is not
-    blind. Machine-hours count the nodes where there are such, else the workers.
-    """
+    """Return a proposal for machine time as `html`, `tex` or `csv`, at the target or the most that is efficient."""
     view, least = view or View(), LEAST_EFFICIENCY if efficiency is None else efficiency
     if len(what.results) > 1:
         raise GenperfError("a proposal is about one group", hint=f"--only {','.join(next(iter(what.results)))}")

@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 
 def read_as(source: Source, schema: Schema, unit: str | None = None, **further_roles: str) -> Table:
-    """Read further runs as a model's table was read: with the roles of its columns, and in its unit.
-
-    Columns are named as `predict` takes them, and those that are missing completed. What was measured may be in another
-    unit, `step_ms`, or be a rate where that was the time of a step.
-    """
+    """Read further runs as a model's table was read, with its roles, in its unit, missing columns completed."""
     from genperf.panel.options import further_of
     from genperf.panel.read import recognised
     from genperf.table.opened import understood
@@ -110,12 +106,7 @@ def _measured_from(schema: Schema, columns: Collection[str]) -> dict[str, str]:
 
 
 def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFrame | None) -> FitResult:
-    """Return a model that also answers for unmeasured levels, those that some configurations name.
-
-    Measured levels replace them, as in `predict`: the value is the mean of ln T over the measured levels, and the
-    draws spread as these do. Where all levels were measured, or none can replace one (a near spelling, a factor of
-    one level), the model is the same.
-    """
+    """Return a model that also answers for unmeasured levels of some configurations, by the mean of measured ones."""
     new: dict[str, tuple[str, ...]] = dict(result.schema.substituted)
     for factor in result.schema.factors:
         if factor.numeric:

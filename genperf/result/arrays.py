@@ -27,11 +27,7 @@ def packed(values: npt.ArrayLike) -> dict[str, Any]:
 
 
 def in_half_precision(values: Array) -> Array:
-    """Round the columns of a matrix to half precision, each in units of its largest number.
-
-    The relative error is at most 2⁻¹¹ for numbers down to 10⁻⁹ of the column's largest one. A model file packs such
-    numbers in two bytes. What is rounded does not depend on the unit of a column.
-    """
+    """Round the columns of a matrix to half precision, each in units of its largest number: by 2⁻¹¹ at most."""
     matrix = values.reshape(len(values), -1)
     return _in_halves(matrix, _largest_magnitudes(matrix))[1].reshape(values.shape)
 

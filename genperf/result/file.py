@@ -176,10 +176,7 @@ def load_model(path: str | Path) -> FitResult | GroupedResult:
 
 
 def is_model(path: str | Path) -> bool:
-    """Tell whether a path is that of a model file; what cannot be read counts as one, whose error says more.
-
-    So does a named pipe, which can be read only once. A folder and a pattern are of runs.
-    """
+    """Tell whether a path is that of a model file, or may be: a pipe, or what cannot be read, but no folder."""
     place = Path(path).expanduser()
     if place.is_fifo():
         return True

@@ -428,11 +428,7 @@ def _outcome(
 
 
 def _on_network(predicted: pd.DataFrame, name: str, is_other: Mask, ln_ratio: Array, interval: float) -> pd.DataFrame:
-    """Return the predictions of alternatives, those on another network multiplied by its ratio of times.
-
-    The ratio is its median over draws of its logarithm, shape (draws, rows). The distances of an end from the middle,
-    in logarithms, are added as independent errors are: √(of the prediction² + of the ratio²).
-    """
+    """Multiply the predictions on another network by its ratio of times, whose errors are independent of theirs."""
     if not is_other.any():
         return predicted
     low_level, high_level = ends_of(interval)
@@ -656,10 +652,7 @@ def _ln_network_ratio(result: FitResult, columns: Mapping[str, Any], rates: Arra
 
 
 def bandwidth_of_runs(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the bandwidth of a network, by the name it is given; nothing where a factor has that name.
-
-    What is called a network or a link is one where it has a rate: `network=vgg` may be of another column.
-    """
+    """Return the bandwidth of a network by the name it is given, where that has a rate and names no factor."""
     factors = {f.name for f in result.schema.factors}
     named = {n: v for n, v in at.items() if n in (BANDWIDTH, *HINTS[BANDWIDTH])}
     rates = {n: v for n, v in named.items() if "bandwidth" in n or isinstance(attempted(link_rate, str(v)), float)}

@@ -166,11 +166,7 @@ def read_problem(
     per_unit: bool = False,
     budget: bool = False,
 ) -> SearchProblem:
-    """Read the conditions `where` and the formula to `minimize`, with quantities such as `cost` written out.
-
-    They may read the factors, what the model predicts, and the quantities that follow from both. These are replaced by
-    their formulas. Conditions that read no prediction are `simple`: they are checked before anything is predicted.
-    """
+    """Read the conditions `where` and the formula to `minimize`, with quantities such as `cost` written out."""
     target, panel = result.schema.target, result.panel
     on_one_worker = f"{target.name}_1"
     predictions = (target.name, on_one_worker, *result.further)
@@ -463,10 +459,7 @@ class Search(Struct, frozen=True, eq=False):
         return {**self._with_predictions(columns, lambda f: central_times(self.result.members, f)), **further}
 
     def drawn(self, columns: Columns) -> Columns:
-        """Return configurations with the predictions of every draw, each of shape (draws, rows).
-
-        A further quantity has other draws: each draw of the main one is paired with one of them by their shares.
-        """
+        """Return configurations with the predictions of every draw, (draws, rows), in pairs with further ones."""
         out = self._with_predictions(columns, lambda factors: np.exp(curves_of(self.result, factors).paths))
         count = len(shares(self.result.members))
         for place, (name, further_result) in enumerate(self.result.further.items()):
@@ -578,10 +571,7 @@ def best_first(objective: Array, cost: Array) -> Index:
 
 
 def regret_of(drawn: Array, share: Array, probability: float) -> float:
-    """Return by which share the first objective is worse than the best of each draw, at most with a probability.
-
-    It is a quantile of |f₁ − min f|/|min f| over the draws, shape (draws, rows), of which each counts by its share.
-    """
+    """Return the quantile over the draws, at a probability, of |f₁ − min f|/|min f| of the first objective f₁."""
     least = drawn.min(axis=1)
     with np.errstate(all="ignore"):
         worse = np.where(drawn[:, 0] == least, 0.0, np.abs(drawn[:, 0] - least) / np.abs(least))

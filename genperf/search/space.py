@@ -49,10 +49,7 @@ _RANGE = re.compile(rf"^({_NUMBER})\s*:\s*({_NUMBER})(?:\s*:\s*(\*?)\s*({_NUMBER
 
 
 def usual_grid(results: Iterable[FitResult]) -> tuple[str, ...]:
-    """Return the grid where none is given, as texts: the workers, doubled, and all levels.
-
-    Of a transformer, which is split, it is empty.
-    """
+    """Return the grid where none is given, as texts: the workers, doubled, and all levels; empty for a transformer."""
     panels = [result.panel for result in results]
     # A group of one count has no axis.
     axes = [panel.axis.factor for panel in panels if panel.axis.factor is not None]
@@ -230,12 +227,7 @@ def in_model_names(text: str, schema: Schema) -> str:
 def checked_space(
     axes: Mapping[str, AnyArray], schema: Schema, formulas: Sequence[str], group: Mapping[str, str]
 ) -> Space:
-    """Return the configurations of a grid, checked against the factors of the model; others are as `ask` takes them.
-
-    Names that neither the model nor one of the formulas reads are refused. A factor without a value has
-    that of the last configuration everywhere. Every value of every axis is checked, and of parts of a machine each
-    least and largest value with each other. `group` holds the levels of the model's group.
-    """
+    """Return the configurations of a grid, checked against the model; other factors are as `ask` takes them."""
     following = inputs_of(schema.panel, {*axes})
     factors = [f.name for f in schema.factors]
     read_names = {*factors}.union(*following.values())
@@ -343,14 +335,7 @@ def split_columns(result: FitResult) -> LayoutColumns | None:
 def layouts(
     result: FitResult, devices: int, over: Mapping[str, Any] | None = None, where: Sequence[str] = ()
 ) -> Layouts:
-    """Propose every split of a transformer over some devices, beside what the user fixes or varies.
-
-    The ways run over the divisors of the devices and multiply to them, or data-parallel ways without a column take
-    those that the others leave; heads divide by the tensor ways, layers by the pipeline's stages, the global batch by a
-    pass of all ways. Tensor ways stay inside a node unless the user varies them or a condition names them. The
-    micro-batch runs over powers of two between those measured. Other factors are the user's: `over` is what they vary
-    or fix, as `optimize` takes it, and `where` are their conditions.
-    """
+    """Propose every split of a transformer over some devices, beside what the user fixes or varies."""
     if devices < 1:
         raise GenperfError(f"{devices} devices cannot be split", hint="--devices 64")
     requested = {result.schema.panel.column(name): values for name, values in (over or {}).items()}

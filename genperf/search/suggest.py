@@ -68,12 +68,7 @@ class Knowledge(Struct, frozen=True, eq=False):
     regimes: Array
 
     def gains(self, target: int) -> Array:
-        """Return the share of the target's variance that one measurement at each row is expected to take away.
-
-        For jointly normal ln T, a measurement y = ln T(c) + ε leaves `Var(t) − Cov(t, c)²/(Var(c) + Var(ε))`; of the
-        linear predictors of any other distribution it is the best. What independent draws would reach by chance is
-        subtracted.
-        """
+        """Return the share of Var(t) that a run at each row c takes away, Cov(t, c)²/(Var(t)·(Var(c) + Var(ε)))."""
         variance = np.diag(self.covariance)
         with_target = self.covariance[target]
         with np.errstate(all="ignore"):
@@ -115,10 +110,7 @@ class StackKnowledge(Struct, frozen=True, eq=False):
         return np.clip(1.0 - np.array(variances_after) / max(now, np.finfo(float).tiny), 0.0, 1.0)
 
     def after(self, row: int) -> StackKnowledge:
-        """Return the uncertainty once a row is measured: it is the first anchor of every process, with one run's noise.
-
-        What lies beyond the measured range begins at the row, where that is farther.
-        """
+        """Return the uncertainty once a row is measured: it is the first anchor of every process, and in range."""
         stack, at = self.stack, {name: np.asarray(values)[row : row + 1] for name, values in self.columns.items()}
         centre = stack.pooled(self.curves, self.columns, self.places)[0][row]
         anchors = {name: np.concatenate([at[name], values]) for name, values in stack.anchors.items()}
@@ -436,10 +428,7 @@ def _ranking_of(
 
 
 def places_of(target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.DataFrame) -> tuple[dict[str, Any], ...]:
-    """Return the configurations to measure by what differs from the target, such as `{"workers": 16}`.
-
-    Where that is nothing of what the question `named`, what it named comes first.
-    """
+    """Return the configurations to measure by what differs from the target, or else by what the question `named`."""
     rows = chosen.to_dict("records")
     if not rows:
         return ()

@@ -84,11 +84,7 @@ def penalised_least_squares(
 
 
 def _exchange(G: Array, h: Array, low: Array, high: Array, side: Sides) -> tuple[Array, Mask]:
-    """Exchange the variables that violate their conditions until none does; return x, and which problems are solved.
-
-    A variable is exchanged by a change of its side: to a bound that it exceeds, or from a bound where its dual has the
-    wrong sign to between both.
-    """
+    """Exchange variables beyond a bound, or with a wrong dual at one, until none is; return x and what is solved."""
     problems, k = h.shape
     x = np.empty((problems, k))
     pinned = low >= high
@@ -144,11 +140,7 @@ def _one_by_one(G: Array, h: Array, low: Array, high: Array) -> Array:
 
 
 def _scaled(gram: Array, moment: Array) -> tuple[Array, Array, Array]:
-    """Scale the equations to a unit diagonal and a right-hand side of at most one; return G, h and the unit of x.
-
-    With s = √diag(G) and m the largest |h/s|, the scaled G is G/(s·sᵀ), the scaled h is h/(s·m), and the unit m/s. A
-    variable without a diagonal, or with one that is not finite, has no part in the equations: its x is 0.
-    """
+    """Return G/(s·sᵀ), h/(s·m) and the unit m/s, s = √diag(G), m = max |h/s|; x is 0 without a diagonal."""
     size = np.sqrt(np.maximum(diagonal(gram), 0.0))
     empty = ~((size > 0.0) & np.isfinite(size))
     if empty.any() or not (np.isfinite(gram).all() and np.isfinite(moment).all()):
@@ -165,10 +157,7 @@ def _scaled(gram: Array, moment: Array) -> tuple[Array, Array, Array]:
 
 
 def _solve(G: Array, h: Array, side: Sides, bounds: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Return x with the variables between their bounds solved for and the others at theirs, and the dual Gx − h.
-
-    Of the variables b at a bound and those f between, f solves G_ff·x_f = h_f − G_fb·x_b.
-    """
+    """Return x, by G_ff·x_f = h_f − G_fb·x_b between the bounds and else at them, and the dual Gx − h."""
     k = h.shape[1]
     low, high = bounds
     inside = side == 0

@@ -103,11 +103,7 @@ def polish(
     penalties: tuple[Array, Array] | None = None,
     drawn: tuple[Array, Array] | None = None,
 ) -> Optima:
-    """Minimise a problem's cost from many starts by Levenberg-Marquardt within bounds, in blocks that fit in memory.
-
-    Bootstrap replicates, folds and restarts are sets of constants that differ only in their row of `starts`, (sets, n),
-    or in `weights`, `penalties` and `drawn`, as in `Problem.conditions`. Constants that are `held` stay, shape (n,).
-    """
+    """Minimise a cost from many starts, (sets, n), by Levenberg-Marquardt within bounds; held constants stay."""
     sets, n = starts.shape
     constants = np.clip(starts, problem.lower, problem.upper)
     cost, converged, evaluations = np.empty(sets), np.zeros(sets, bool), 0
@@ -172,10 +168,7 @@ def _polish_block(
 def _steps(
     problem: Problem, x: Array, gradient: Array, normal: Array, secant: Array, damping: Array, held: Mask | bool
 ) -> tuple[Array, Array]:
-    """Return where two damped steps lead, (2, sets, n), and the decrease of the cost that the first promises.
-
-    The first is by the curvature `normal`; the second, of the constants free in the first, by `normal` + `secant`.
-    """
+    """Return where steps by `normal` and by `normal` + `secant` lead, (2, sets, n), and what the first promises."""
     curvature = diagonal(normal)
     floor = RELATIVE_FLOOR * np.maximum(curvature.max(axis=1, keepdims=True), 1e-30)
     H = normal.copy()

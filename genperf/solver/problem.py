@@ -89,11 +89,7 @@ class Problem(Struct, frozen=True, dict=True):
         penalties: tuple[Array, Array] | None = None,
         drawn: tuple[Array, Array] | None = None,
     ) -> Conditions:
-        """Return the weights, (sets, rows), and the penalties of sets; the problem's where there are none.
-
-        Penalties are the scales of the constants, (sets, n), and λ, (sets,). `drawn` are measured values, (sets, rows),
-        and centres of the penalty, (sets, n).
-        """
+        """Return the weights, penalties (scales and λ), drawn values and centres of sets, or the problem's."""
         weights = self.weights[None, :] if weights is None else weights
         shares = weights / weights.sum(axis=1, keepdims=True)
         scale, strength = penalties or (self.scale[None, :], np.array([self.penalty.strength]))
@@ -195,11 +191,7 @@ class Problem(Struct, frozen=True, dict=True):
     def _with_coefficients(
         self, constants: Array, basis: Array, offset: Array, conditions: Conditions, predicted: Array
     ) -> Array:
-        """Return the sets with the coefficients c that minimise Σω(measured − offset − B·c)² + penalty within bounds.
-
-        B is the basis, and ω the loss's curvature at the predicted values by each row's share of the weights. Sets that
-        are projected differ in their weights alone: measured values, scales and λ are the problem's.
-        """
+        """Return the sets with the coefficients c of least Σω(measured − offset − B·c)² + penalty within bounds."""
         which = self.coefficient
         with np.errstate(all="ignore"):
             omega = conditions.shares * self.loss.curvature(predicted, self.measured, conditions.mean)

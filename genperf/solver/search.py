@@ -52,12 +52,7 @@ SEARCH_ROUNDS = 3
 
 
 def projected_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> Optima:
-    """Search the non-linear constants; each point has its best coefficients (variable projection).
-
-    The best members of a first population are polished. The search ends there if the total is a sum and enough of
-    them agree in every search. Otherwise differential evolution continues from them until it has converged, and some
-    members of its last population are polished.
-    """
+    """Search the non-linear constants, each with its best coefficients (variable projection)."""
     space = _space(problem)
     start, searches, n, d = problem.start[None, :], len(rngs), problem.start.size, space.positions.size
     if d == 0:
@@ -175,10 +170,7 @@ def _ranked(members: Array, costs: Array) -> Array:
 def _evolved(
     cost: Callable[[Array], Array], box: Array, populations: Array, rngs: Sequence[np.random.Generator]
 ) -> tuple[Array, int]:
-    """Evolve populations, each until its costs are alike: best/1/bin with dither (Storn & Price 1997).
-
-    Returns members of the last ones, evenly spread from the best to the worst, and the number of evaluations.
-    """
+    """Evolve populations, each until its costs are alike: best/1/bin with dither (Storn & Price 1997)."""
     # It takes a quarter of a second to import, and few fits need it.
     from scipy.optimize import Bounds, differential_evolution
 
@@ -208,10 +200,7 @@ def _evolved(
 def descended(
     cost: Callable[[Array], tuple[float, Array]], start: Array, bounds: Any = None, **ends: float
 ) -> tuple[Array, float]:
-    """Return the point of least cost near a start, inside pairs of bounds, and its cost: L-BFGS-B (Byrd et al. 1995).
-
-    The cost comes with its slopes; `ends` tell where the search ends: `maxiter`, `ftol`, `gtol`, as scipy has them.
-    """
+    """Return the point of least cost near a start inside pairs of bounds, and its cost: L-BFGS-B (Byrd et al. 1995)."""
     # It takes a quarter of a second to import, and a series needs none.
     from scipy.optimize import minimize
 
@@ -242,11 +231,7 @@ class Solution(Struct, frozen=True):
 
 
 def solve(problem: Problem, solver: str = "projected", seed: int = 0, restarts: int = RESTARTS) -> Solution:
-    """Return the constants of least cost by a solver, one of `SOLVERS`; a `FitError` where no cost is finite.
-
-    So many searches are made as there are `restarts`, and as many again, up to `SEARCH_ROUNDS` times, while fewer than
-    two of them reached the least cost of all.
-    """
+    """Return the constants of least cost, by more searches while fewer than two reached it; a `FitError` without."""
     search = solver_named(solver)
     if solver == "projected" and problem.linear and not np.any(~problem.coefficient & (problem.lower < problem.upper)):
         # Nothing is searched, so nothing depends on the seed.

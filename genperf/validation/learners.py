@@ -56,10 +56,7 @@ class LearnerForecast(NamedTuple):
 
 
 def read(factor: Factor, data: Mapping[str, Any] | pd.DataFrame) -> Array:
-    """Return the values of a numeric factor as learners read them; not finite where it has none on its scale.
-
-    ln x; ln(1 + x/centre) where a value of the training part is zero; x/centre where one is negative.
-    """
+    """Return a factor as learners read it: ln x; ln(1 + x/centre) where one is zero; x/centre below zero."""
     values = np.asarray(data[factor.name], dtype=float)
     with np.errstate(all="ignore"):
         if factor.positive:
@@ -68,12 +65,7 @@ def read(factor: Factor, data: Mapping[str, Any] | pd.DataFrame) -> Array:
 
 
 def features(train: Table, data: pd.DataFrame, plain: bool = False) -> Array:
-    """Return the matrix that regressions read of some configurations, shape (rows, columns), encoded as for training.
-
-    Numbers are standardised, and each level has a column of 0 and 1; a factor of one value in the training part has no
-    column. A plain matrix is not standardised, begins with a column of ones, and has no column of the first level. One
-    without columns gets one of zeros.
-    """
+    """Return what regressions read of some configurations: standardised, or plain behind a column of ones."""
     varied = [f for f in train.numeric if f.distinct > 1]
     values, trained = (
         np.column_stack([np.empty((len(frame), 0)), *(read(f, frame) for f in varied)]) for frame in (data, train.frame)
@@ -88,10 +80,7 @@ def features(train: Table, data: pd.DataFrame, plain: bool = False) -> Array:
 
 
 def half_width(residuals: Array, interval: float) -> float:
-    """Return what to add and subtract so that a share `interval` of new residuals of the same kind lies within.
-
-    The rank ⌈(n + 1)·interval⌉ of the n absolute residuals (split conformal prediction); NaN where n is too small.
-    """
+    """Return the rank ⌈(n + 1)·interval⌉ of the n absolute residuals (split conformal prediction), or NaN."""
     absolute = np.sort(np.abs(residuals[np.isfinite(residuals)]))
     rank = int(np.ceil((len(absolute) + 1) * interval - 1e-9))
     return float(absolute[rank - 1]) if 0 < rank <= len(absolute) else float("nan")
@@ -262,11 +251,7 @@ def last_point(train: Table, data: pd.DataFrame, interval: float, seed: int) -> 
 
 
 def _nearest(train: Table, panel: Panel, data: pd.DataFrame, apart: bool) -> Integers:
-    """Return the number of the training row nearest to each row; `apart`: of training rows, the nearest other one.
-
-    A later distance decides only between rows that are equally near by the earlier ones: levels that differ, then
-    √Σ(ln x − ln x')² over the intrinsic factors, over the extrinsic ones, and over the batch.
-    """
+    """Return the training row nearest to each row, by levels, then intrinsic, extrinsic and batch distances in ln."""
     batches = {f.name for f in (panel.find("batch"), panel.find("global_batch")) if f is not None}
     #: The logarithms of each factor, of the rows and of the training rows, in the order in which they decide.
     logarithms: dict[str, list[tuple[Array, Array]]] = {"intrinsic": [], "extrinsic": [], "batch": []}

@@ -49,12 +49,7 @@ LEAST_CHANGE = 0.05
 
 
 def sentences_of(facts: Facts) -> dict[str, str]:
-    """Return the facts in words.
-
-    `plan` and `training` where one is asked about, `expect`, `sure`, `layout` where the best one is asked for, `pays`,
-    `best` where more do less, `falls` of an efficiency that is asked about, `parts` of a measured step, `limit`,
-    `normal`, `exchange` with hints, `causes` where the series is slow, `nodes` where these are not known, `next`.
-    """
+    """Return the facts in words, by what each sentence is about, in the order in which they are read."""
     growth, turn, published = facts.growth, facts.turn(), facts.published()
     # Beyond what was judged, the record is that of shorter forecasts.
     unjudged = growth.target.count > Record.longest * growth.start.count
@@ -236,10 +231,7 @@ def _plan_decision(planned: Planned) -> str:
 
 
 def first_of_groups(efficiencies: dict[str, tuple[float, float, str]]) -> str:
-    """Return which of several series to look at first: the least efficient, where it is clearly below half of them.
-
-    Of each by name its efficiency, the upper end of that, both in per cent, and the configuration.
-    """
+    """Return which series to look at first, of efficiencies, upper ends and configurations by name."""
     name, (value, upper, at) = min(efficiencies.items(), key=lambda series: series[1][0])
     middle = sorted(efficiency for efficiency, _, _ in efficiencies.values())[len(efficiencies) // 2]
     if upper < middle:

@@ -38,10 +38,7 @@ def sum_of_terms(labels: Sequence[str]) -> str:
 
 
 def in_words(label: str, terms: Sequence[str], counts_nodes: bool, worker: str) -> str:
-    """Return what a term is, or several of one label, in plain words; without nodes, a worker counts as one.
-
-    The label is that of `Part`: a term's name, one of `LABELS`, or a sum, `a + b, together`.
-    """
+    """Return what a term, or several of one label, is in plain words; without nodes, a worker counts as one."""
     several = worker.lower().endswith("s")
     words = PLAIN if counts_nodes or several else PLAIN | {name: text.format(worker) for name, text in ALONG.items()}
     if label.endswith(TOGETHER):

@@ -14,10 +14,7 @@ SUREST = 0.99
 
 
 def normal_sentence(compared: AmongPublished) -> str:
-    """Return where the efficiency of a series lies: `At 2 nodes the efficiency is 80 %, which is usual. …`; or why not.
-
-    A step beyond the first nodes is told by what each doubling keeps.
-    """
+    """Return where the efficiency of a series lies: `At 2 nodes the efficiency is 80 %, which is usual.`."""
     placed, step = compared.placed, compared.placed.step
     (devices_before, nodes_before), (devices_after, nodes_after) = step.before, step.after
     nodes_text = f"{nodes_after:g} nodes"
