@@ -92,10 +92,8 @@ def _first_words(error: Exception) -> str:
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Return a context in which linear algebra uses one thread: on matrices as small as those of a fit more are slower.
-
-    The linear algebra of scipy can be limited only once it is loaded: what loads it afterwards enters anew.
-    """
+    """Return a context in which linear algebra uses one thread: on matrices as small as a fit's more are slower."""
+    # That of scipy can be limited only once it is loaded: what loads it afterwards enters anew.
     limited: AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
     return limited
 
@@ -134,11 +132,7 @@ def _guarded(work: Callable[[T], R], task: T) -> R | _Raised:
 
 
 def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[tuple[int, R | Lost]]:
-    """Do some work on every task, and yield each task's number with its outcome as it is done; its errors are raised.
-
-    Tasks are drawn as workers become free, never all at once; work and tasks must pickle. When a worker dies, the tasks
-    under way are repeated, each alone on new workers. A task whose worker dies again is lost, and the others continue.
-    """
+    """Do some work on every task, and yield each task's number with its outcome as it is done, or raise its error."""
     guarded: Callable[[T], R | _Raised] = partial(_guarded, work)
     with ExitStack() as stack:
         if engine.in_process:

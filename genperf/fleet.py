@@ -70,13 +70,7 @@ def fit_fleet(
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> GroupedResult:
-    """Fit every group of a table, in its order and the same on every engine; an error where no group could be fitted.
-
-    Groups are cut from the table as workers become free: memory holds the results and the groups under way. A task has
-    so many groups as are fitted `together`; where a worker dies with several, each is repeated alone. `earlier` returns
-    the result that a group already has; the `checkpoint` gets the results so far, regularly and when the work is
-    interrupted.
-    """
+    """Fit every group of a table, in its order and the same on every engine; an error where none could be fitted."""
     done = _Done(table, progress, checkpoint)
     try:
         lost: list[tuple[Group, Table]] = []

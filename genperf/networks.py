@@ -56,8 +56,6 @@ def networks() -> dict[str, TrainedNetwork]:
 def network_within(text: str, parameters: float = 0.0) -> tuple[str, str]:
     """Return the network that a text names first, published or by its size, and the text without it; "" without one.
 
-    Of a network whose parameters are known it has no other size.
-
     >>> network_within("DDP ResNet-50 channels last"), network_within("much slower than our own RWKV 14B")
     (('ResNet-50', 'DDP | channels last'), ('RWKV 14B', 'much slower than our own |'))
     """
@@ -86,9 +84,7 @@ def network_within(text: str, parameters: float = 0.0) -> tuple[str, str]:
 
 
 def network_named(name: str, active_known: bool = False) -> TrainedNetwork:
-    """Return the network that a name means: one that is published, or a transformer of the size in the name.
-
-    A mixture of experts is refused unless the parameters that a token uses are known.
+    """Return the network that a name means, published or by its size; a mixture unless its active size is known.
 
     >>> network_named("Meta-Llama-3-8B-Instruct").name, network_named("my-net 30B-A3B").active
     ('Llama 3 8B', 3000000000.0)

@@ -84,11 +84,7 @@ class History(Struct, frozen=True, eq=False, dict=True):
         return float(np.sum(self.runs - 1.0)) if self.runs.size else np.inf
 
     def slower(self, values: Array, runs: int, configurations: Array) -> Array:
-        """Return the probability that means of so many `runs` are as slow as `values`, or slower, by chance.
-
-        The variance of such a mean is that of the next session's level, of the runs, and of the means of their
-        `configurations`, of which the level, a mean over all earlier runs, has its part already.
-        """
+        """Return the probability that means of so many `runs` are as slow as `values`, or slower, by chance."""
         centre, variance, spread, weight = self.next_level
         total = spread + 1.0 / runs + np.maximum(configurations - 1.0 / self.runs.sum(), 0.0)
         if_normal = stdtr(self.freedom, (centre - values) / np.sqrt(variance * total))
@@ -158,18 +154,17 @@ class Alarm(PrintedAnswer, frozen=True, eq=False):
 def alarm_of(
     history: History, configuration: Index, logarithms: Array, predicted: tuple[Array, Array], level: float
 ) -> Alarm:
-    """Return whether new runs are slower, at a rate `level` of false alarms.
-
-    A `configuration` is a place in the history, −1 where it was never measured: of such runs `predicted` has ln of the
-    prediction and the standard deviation of a run about it.
-    """
+    """Return whether new runs of places in a history, or of −1, are slower, at a rate `level` of false alarms."""
     measured = configuration >= 0
     places = configuration[measured]
     single = np.asarray(stdtr(history.freedom, (predicted[0] - logarithms) / predicted[1]), float)
     residuals, count = logarithms[measured] - history.means[places], len(places)
     if count:
         single[measured] = history.slower(residuals, 1, 1.0 / history.runs[places])
-    adjusted = _adjusted(single)
+    # Imported only here, as it takes half a second.
+    from scipy.stats import false_discovery_control
+
+    adjusted = false_discovery_control(np.minimum(single, 1.0))
     tests = {"each": float(adjusted.min())}
     probability, weight = tests["each"], min(EACH * len(single), MOST_EACH)
     if count > 1:
@@ -179,15 +174,6 @@ def alarm_of(
         quantiles = 1.0 / np.tan(np.pi * np.minimum([*tests.values()], MOST_PROBABILITY))
         probability = float(np.arctan2(1.0, quantiles @ [1.0 - weight, weight]) / np.pi)
     return Alarm(level, probability, tests, tuple(np.flatnonzero(adjusted <= level).tolist()), probability <= level)
-
-
-def _adjusted(probabilities: Array) -> Array:
-    """Return Benjamini and Hochberg's rates: the least n·p_k/k from each place k of the ascending p on, at most 1."""
-    order, count = np.argsort(probabilities), len(probabilities)
-    rates = np.empty(count)
-    scaled = probabilities[order] * (count / np.arange(1, count + 1))
-    rates[order] = np.minimum.accumulate(scaled[::-1])[::-1]
-    return np.minimum(rates, 1.0)
 
 
 class Verification(PrintedAnswer, frozen=True, eq=False):

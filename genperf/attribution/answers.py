@@ -407,10 +407,7 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
     doublings: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as plain values, for JSON: `aliased` before `together`; no field that is None.
-
-        Empty `together` and `doublings` are left out as well.
-        """
+        """Return it as plain values, for JSON: `aliased` before `together`, and nothing that is None or empty so."""
         plain: dict[str, Any] = {}
         for name, value in super().to_dict().items():
             if name == "together":

@@ -249,13 +249,10 @@ def thinned(members: Sequence[Member], max_draws: int) -> tuple[Member, ...]:
 def interval_about(
     value: Array, drawn: Array, weights: Array, levels: Sequence[float], of_sums: bool | Mask = False
 ) -> Array:
-    """Return values and the ends of their intervals over draws, which hold the value as in `predict`, shape (3, …).
-
-    That of a sum of terms reaches at least half its width to either side: terms that are zero at least err one way in
-    all draws, and so did the value. Of the fresh laws of `experiments/accuracy/factors_told.py` 85 % of the sums are
-    held, and 70 were with the quantiles alone.
-    """
+    """Return values and the ends of their intervals over draws, which hold the value as in `predict`, shape (3, …)."""
     lower, upper = quantiles(drawn, weights, levels)
+    # A sum of terms of zero at least errs one way in all draws: 85 % of them are held so, and 70 % by quantiles alone
+    # (`experiments/accuracy/factors_told.py`).
     reach = np.where(of_sums, 0.5 * (upper - lower), 0.0)
     lower = np.minimum(lower, np.maximum(value - reach, np.minimum(value, 0.0)))
     return np.array([value, lower, np.maximum(upper, value + reach)])

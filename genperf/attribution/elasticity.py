@@ -13,7 +13,7 @@ from genperf.attribution.draws import Ratios, curves_of, shares, thinned
 from genperf.discrepancy.form import LENGTH
 from genperf.errors import GenperfError, did_you_mean, suggest
 from genperf.facts import Doubling, ends_of
-from genperf.formula import Node, calls_in, names_in
+from genperf.formula import calls_in, names_in
 from genperf.panel.configurations import each_doubled, moved
 from genperf.panel.panel import evaluated
 from genperf.prediction import Member, Query, central_times, stack_of
@@ -50,7 +50,9 @@ def elasticity_table(
     read, frames, stack = factors_read(result), [], stack_of(result.members)
     counts = {f.name: f.role == "extrinsic" and f.integer and f.lower >= 1.0 for f in result.schema.factors}
     for name in (f.name for f in result.schema.factors if f.numeric and f.name in read):
-        jumps = any(_reads_in_steps(m.expression.node, name) for m in result.members)
+        calls = [call for m in result.members for call in calls_in(m.expression.node)]
+        # A step function reads it, as `ceil(workers/8)` does.
+        jumps = any(call.function in STEPS and name in names_in(call) for call in calls)
         smooth = stack is None and not jumps and all(m.discrepancy is None for m in result.members)
         values = np.asarray(query.columns[name], float)
         doubled = (values < 2.0) & counts[name] | jumps
@@ -78,11 +80,6 @@ def factors_read(result: FitResult) -> set[str]:
     read = {name for m in result.members for name in m.expression.factors}
     read |= {name for m in result.members if m.discrepancy is not None for name in m.discrepancy.factors}
     return read if stack is None else read | {*stack.factors}
-
-
-def _reads_in_steps(node: Node, name: str) -> bool:
-    """Tell whether a step function reads a factor, as `ceil(workers/8)` does."""
-    return any(node_called.function in STEPS and name in names_in(node_called) for node_called in calls_in(node))
 
 
 def _derivative(
@@ -154,22 +151,17 @@ def doublings_by_level(
         columns = {name: np.repeat(cells[:1], len(levels)) for name, cells in typical.items()}
         columns[categorical.name] = np.array(levels, dtype=object)
         for name, changes in each_doubled(result.panel, columns).items():
-            times, lower, upper = np.exp(_effects(result, columns, changes, ends_of(interval)))
+            effects = _log_ratios(result, columns, changes, ends_of(interval))
+            if (work := result.panel.measured_work) is not None:
+                # Of a measured throughput, work over time.
+                works = (evaluated(work, of, len(levels)) for of in (columns, {**columns, **changes}))
+                before, after = map(np.log, works)
+                middle, low, high = (after - before - of_time for of_time in effects)
+                effects = [middle, high, low]
+            times, lower, upper = np.exp(effects)
             for start, level, *ratios in zip(columns[name], levels, times, lower, upper, strict=True):
                 rows.append((name, start, categorical.name, level, *ratios))
     return pd.DataFrame(rows, columns=["factor", "from", "categorical", "level", "times", "lower", "upper"])
-
-
-def _effects(
-    result: FitResult, columns: Mapping[str, AnyArray], moved: Mapping[str, Array], levels: tuple[float, float]
-) -> list[Array]:
-    """Return ln of the value after over before a change of factors, and the ends of its interval."""
-    log_ratios, work = _log_ratios(result, columns, moved, levels), result.panel.measured_work
-    if work is None:
-        return log_ratios
-    before, after = (np.log(evaluated(work, of, len(log_ratios[0]))) for of in (columns, {**columns, **moved}))
-    middle, lower, upper = (after - before - of_time for of_time in log_ratios)
-    return [middle, upper, lower]
 
 
 class Sobol(Struct, frozen=True):

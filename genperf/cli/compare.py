@@ -26,15 +26,15 @@ from genperf.cli.output import Output
         multiple=True,
         help="A change: gpus=16,batch=64; bandwidth=100Gbit/s, where --at has that of the runs.",
     ),
-    shared.PRICE,
-    shared.PER,
-    shared.TOKENS,
-    shared.PEAK,
 )
 @shared.one_parameter(
     "about",
     dict,
     "The question",
+    shared.PRICE,
+    shared.PER,
+    shared.TOKENS,
+    shared.PEAK,
     shared.WORK,
     option("--maximize", is_flag=True, help="The largest value is the best, not the smallest."),
     shared.INTERVAL,
@@ -45,10 +45,6 @@ def compare(
     at: tuple[str, ...],
     over: str | None,
     changes: tuple[str, ...],
-    price: str | None,
-    per: str | None,
-    tokens: str | None,
-    peak: str | None,
     about: dict[str, Any],
     roles: dict[str, Any],
     out: Output,
@@ -75,7 +71,6 @@ def compare(
     for text in changes:
         fitted, change = configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted, bandwidth_of_runs)
         changed.append(change)
-    about |= {"price": price, "per": per, "tokens": tokens, "peak": peak}
     ranking = search.compare(fitted, wanted, changed or over, **about)
     if out.written(ranking, ranking.table):
         return

@@ -13,7 +13,6 @@ from click.core import ParameterSource
 
 from genperf.cli.output import progress, tell
 from genperf.errors import GenperfError, ModelError
-from genperf.facts import Paid
 from genperf.formula.amounts import amount, without_thousands
 from genperf.panel.legend import SCALE
 from genperf.panel.machine import PARTS
@@ -171,15 +170,6 @@ def capacities(texts: Sequence[str], fitted: Fitted) -> dict[str, float]:
     return most
 
 
-def paid_at(price: str | None, per: str | None) -> Paid | None:
-    """Read `--price` and `--per`."""
-    if price is None:
-        return None
-    from genperf.panel.quantities import price_of
-
-    return price_of(price, per)
-
-
 def alternatives(**values: Any) -> list[Any]:
     """Return options of which one may be given: those of the settings file give way to one that is typed."""
     source_of = click.get_current_context().get_parameter_source
@@ -269,11 +259,7 @@ def one_group(
     if group is None:
         examples = "; ".join(",".join(key) for key in list(fitted.results)[:3])
         raise ModelError("holds several groups", where=model, hint=f"{option} VALUES, for example {examples}")
-    key = group_key(group, fitted.results)
+    # A value may hold a comma itself.
+    by_text = {"".join(",".join(key).split()): key for key in fitted.results}
+    key = by_text.get("".join(group.split())) or tuple(value.strip() for value in group.split(","))
     return key, fitted[key]  # type: ignore[index]
-
-
-def group_key(text: str, keys: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return which key `--group` means, its values with commas between; a value may hold some itself."""
-    by_text = {"".join(",".join(key).split()): key for key in keys}
-    return by_text.get("".join(text.split())) or tuple(value.strip() for value in text.split(","))

@@ -161,7 +161,9 @@ def show_rows(
 ) -> None:
     """Print rows of text under a head; numbers are aligned to the right."""
     head, body = [visible(name) for name in head], [[visible(text) for text in row] for row in rows]
-    right = [bool(body) and all(_is_numeric(row[j]) for row in body) for j in range(len(head))]
+    right = [
+        bool(body) and all(_NUMBER.fullmatch(row[j].replace("±", "").strip()) for row in body) for j in range(len(head))
+    ]
     if sys.stdout.isatty() and not plain and "NO_COLOR" not in os.environ:
         from rich.console import Console
         from rich.table import Table as Drawn
@@ -180,10 +182,6 @@ def show_rows(
     for row in [head, *body]:
         cells = [c.rjust(w) if aligned else c.ljust(w) for c, w, aligned in zip(row, widths, right, strict=True)]
         click.echo("  ".join(cells).rstrip())
-
-
-def _is_numeric(text: str) -> bool:
-    return bool(_NUMBER.fullmatch(text.replace("±", "").strip()))
 
 
 def cell(value: Any) -> str:

@@ -68,9 +68,9 @@ def predict(
     out: Output,
 ) -> None:
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
-    from genperf.cli.options import alternatives, model_or_table, paid_at, pairs, values_at
+    from genperf.cli.options import alternatives, model_or_table, pairs, values_at
     from genperf.panel.configurations import forecast_at, left_open
-    from genperf.panel.quantities import paid_for, quantities_of, training_of
+    from genperf.panel.quantities import paid_for, price_of, quantities_of, training_of
     from genperf.prediction.schema import cells_of
     from genperf.table.cells import records
     from genperf.words.growth import price_text, prices_text
@@ -87,7 +87,7 @@ def predict(
     if price is not None:
         shows.setdefault("cost", "cost")
     shows |= {name: name for name in quantities_of(fitted.first.panel).reported("beside")}
-    paid = paid_at(price, per)
+    paid = None if price is None else price_of(price, per)
     fitted, question = values_at(at, "--at", fitted)
     # What was the same in every run says no count: as in `ask` it is that of a forecast.
     question = question or ({} if data else forecast_at(fitted.first.panel, {}))

@@ -77,14 +77,7 @@ CALIBRATIONS: tuple[float, ...] = tuple(10.0 ** (-k / 10) for k in range(16))
 
 
 def feasibility_of(table: Table) -> Feasibility | None:
-    """Return the probability of fitting, or None where no run failed.
-
-    Where the factors show a transformer's layout, its need of a device's memory decides, unless the outcomes show
-    that something else failed. Where no words of a failure are of memory, all may have failed by chance.
-
-    Demands of intrinsic factors are not negative: more of them never fits better. Extrinsic factors help or do not
-    matter, unless the outcomes show that runs fail at large ones; then their sign is free. A factor with values of
-    zero or below enters without a logarithm, and with either sign.
+    """Return the probability of fitting, by the need of memory or the factors; None where no run failed.
 
     >>> runs = pd.DataFrame({"batch": [1, 2, 4, 8], "seconds": [1.0, 1.9, 3.8, "OOM"]})
     >>> fits = feasibility_of(gp.read_table(runs, time="seconds", intrinsic="batch"))

@@ -19,10 +19,7 @@ LEAST_FREEDOM = 0.2
 def fewer_factors(
     table: Table, write: Callable[[Sequence[Factor]], Sequence[Expression]]
 ) -> tuple[Sequence[Expression], list[Note]]:
-    """Write expressions of as many factors as the configurations can pay for.
-
-    The factor whose ranks correlate least with the ranks of the measured values is left out first. This ends when the
-    smallest expression has no more constants than there are configurations, or one factor is left.
+    """Write expressions of as many factors as the configurations can pay for, those of most rank correlation.
 
     >>> from genperf.models.generic import generic
     >>> runs = pd.DataFrame({"n": [1, 2, 4, 8], "b": [8, 9, 8, 9], "t": [8.0, 4.0, 2.0, 1.0]})

@@ -23,9 +23,7 @@ def spread(value: Any, inputs: Iterable[Any]) -> AnyArray:
 
 
 def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
-    """Return the value of a parsed or bound tree, broadcast over the shapes of the values of its names.
-
-    Division by zero gives an infinity, no warning.
+    """Return the value of a parsed or bound tree, broadcast; division by zero gives an infinity, no warning.
 
     >>> from genperf.formula import parse
     >>> evaluate(parse("a + b*log2(n)").node, {"a": 1.0, "b": 0.5, "n": np.array([1.0, 8.0])})

@@ -76,8 +76,6 @@ def parse(
 ) -> Formula:
     """Read a formula over some names, of which some are `texts`; where neither is known, any may be one.
 
-    The same text with the same names gives the same `Formula`, from a cache: trees are immutable.
-
     >>> parse("a*batch/workers + b*log2(workers)").names == {"a", "b", "batch", "workers"}
     True
     >>> parse("__import__('os')", ["workers"])
@@ -92,7 +90,7 @@ def parse(
     return _read(text, known_names, known_texts, max_characters, value)
 
 
-# An error is not kept: the cache holds returned values only.
+# The same text with the same names gives the same tree; an error is not kept: the cache holds returned values only.
 @lru_cache(maxsize=CACHED_FORMULAS)
 def _read(text: str, names: frozenset[str] | None, texts: frozenset[str] | None, most: int, value: Value) -> Formula:
     """Read a formula with the parameters of `parse`, which a cache can keep."""

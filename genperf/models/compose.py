@@ -28,14 +28,7 @@ def compose(
     shapes: Sequence[Constant] = (),
     spare: Mapping[str, str] | None = None,
 ) -> Expression:
-    """Write an expression from formulas over canonical factor names and constants.
-
-    What is neither a factor, nor a term, nor one of the shapes, is a coefficient. Its unit follows from the factors
-    beside it, so that each term is in seconds. A constant that is named like a column of the table gets a trailing `_`.
-    A factor of a product that the table lacks, or that a product is divided by, is in the coefficient.
-
-    Terms that the table's rows cannot identify are left out, so that few measurements suffice. They are terms that
-    are zero in every row (a network, on one node), and spare terms beside one that is constant.
+    """Write an expression from formulas over canonical factors and constants, without terms that rows cannot show.
 
     >>> from genperf.panel.options import Roles
     >>> jobs = Roles.of({"extrinsic": "slots", "intrinsic": "samples"}).panel.with_axis

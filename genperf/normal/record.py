@@ -17,9 +17,7 @@ FILE = Path(__file__).parent / "record.json"
 
 
 def record_like(ratio: float, leaves_node: bool, verdict: str) -> Record | None:
-    """Return how predictions of the same reach and verdict did on published series; None without such series.
-
-    The ratio is the predicted count over the largest measured one; it leaves the node where all runs lie on one.
+    """Return how predictions of a count `ratio` times the measured, and a verdict, did on published series; or None.
 
     >>> record_like(2.0, False, "ok").protocol, record_like(2.0, True, "extrapolating-blind").protocol
     ('near', 'node')

@@ -44,10 +44,7 @@ NARROWING: tuple[str, ...] = ("doublings", "between", "devices_per_node", "frame
 
 
 def step_to(devices: Array, nodes: Array, rates: Array, at: int) -> Step | None:
-    """Return the step of a series that ends at one of its rows; None at its first count, and where no rate is known.
-
-    Inside a node the step begins at the smallest count, to the second node at the largest count on one, and beyond at
-    the smallest count on several. Rates are the work of all devices in a second; the step ends at the row `at`.
+    """Return the step of a series that ends at a row; None at its first count, and where no rate is known.
 
     >>> devices, nodes = np.array([1.0, 8.0, 16.0, 32.0]), np.array([1.0, 1.0, 2.0, 4.0])
     >>> step_to(devices, nodes, np.array([100.0, 720.0, 1152.0, 2188.8]), 2)
@@ -71,11 +68,7 @@ def step_to(devices: Array, nodes: Array, rates: Array, at: int) -> Step | None:
 
 
 def compared(step: Step, known: Mapping[str, Any] | None = None) -> Normal | Lack:
-    """Return where the efficiency of a step stands among the published series.
-
-    An efficiency e over k doublings is compared as e^(1/k), the efficiency of one, so that steps of another length are
-    comparable where too few have the same. A series counts once, however many steps it has. Known may be
-    `devices_per_node`, `between` (rdma, ethernet, slingshot) and `framework` in small letters.
+    """Return where the efficiency of a step stands among the published series, by what is `known` of its own.
 
     >>> found = compared(Step("second", (8.0, 1.0), (16.0, 2.0), 0.3))
     >>> isinstance(found, Normal) and found.percentile < 10.0 and found.low < found.median < found.high
@@ -171,9 +164,7 @@ class MeasuredRates(Struct, frozen=True, eq=False):
 
 
 def trains_networks(panel: Panel, words: Iterable[str]) -> bool:
-    """Return whether a table shows that its runs train networks: by a column, by what it measures, or by a word.
-
-    Words are texts of the table, such as the name of a framework.
+    """Return whether a table's columns, its measure or words show that its runs train networks.
 
     >>> runs = [pd.DataFrame({"Machine": [1, 2], name: [9.0, 5.0]}) for name in ("Time per Tree", "step_s")]
     >>> tables = [gp.read_table(frame, time=frame.columns[1], extrinsic="Machine") for frame in runs]

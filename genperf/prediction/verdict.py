@@ -392,11 +392,7 @@ def doublings(factors: Iterable[Factor], columns: Columns) -> dict[str, Array]:
 
 
 def distance_beyond(schema: Schema, columns: Columns) -> Array:
-    """Return how far each row lies outside the data in doublings, shape (rows,): what an interval widens with.
-
-    The errors of extrapolating different factors are independent of each other, so that it is the root of the sum of
-    squares. Factors that grow with the workers are not counted beside them: of these and the workers the farthest
-    counts.
+    """Return √Σ(doublings outside the data)² of each row, of factors that grow with the workers the farthest.
 
     >>> from genperf.panel.panel import Target
     >>> names = ("gpus", "nodes", "batch")

@@ -307,14 +307,15 @@ def _splits(model: PageModel) -> dict[str, Any] | None:
     columns = split_columns(model.result)
     if columns is None or len(columns.varied) < 2:
         return None
-    ways, more = columns.ways, {"workers": columns.workers, "nodes": columns.nodes}
-    single = {"tensor": ways.get("tensor_parallel"), "data": ways.get("data_parallel"), **more}
+    ways, panel = columns.ways, model.result.panel
+    single = {"tensor": ways.get("tensor_parallel"), "data": ways.get("data_parallel")}
+    single |= {"workers": panel.workers, "nodes": panel.nodes}
     return {
         "ways": [model.places[way.name] for way in ways.values()],
         "varied": [model.places[way.name] for way in columns.varied],
         **{name: None if column is None else model.places[column.name] for name, column in single.items()},
         "devices": None if columns.devices is None else model.formula(render(columns.devices)),
-        "further": model.result.panel.machine.further_ways,
+        "further": panel.machine.further_ways,
         "inside": columns.inside,
         "conditions": [model.formula(text) for text in columns.conditions],
     }

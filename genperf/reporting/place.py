@@ -74,7 +74,14 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     for name, further_result in result.further.items():
         words += ["--also-model", f"{name}={further_result.model}"] if further_result.model != "auto" else []
     words += [word for name, column in schema.mapping.items() for word in ("--map", f"{name}={column}")]
-    words += _changed_options(_requested(result))
+    requested = _requested(result)
+    words += ["--quick"] if requested.get("draws") == str(QUICK_DRAWS) else []
+    for name, usual in _USUAL.items():
+        value = requested.get(name, usual)
+        words += [f"--{_OPTION.get(name, name)}", value] if value != usual else []
+    for name in ("fix", "hints"):
+        for key, value in _pairs_in(requested.get(name, "")).items():
+            words += [f"--{_OPTION.get(name, name)}", f"{key}={value}"]
     words += ["--pool"] if pooled else []
     return shlex.join([*words, "--seed", str(result.seed), "-o", "model.json"])
 
@@ -82,23 +89,6 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
 def _requested(result: FitResult) -> dict[str, str]:
     """Return the options of a fit by name, which a text such as `structure=auto hints={latency: 1us}` holds."""
     return dict(re.findall(r"(\w+)=(\{[^}]*\}|\S+)", str(result.options.get("request", ""))))
-
-
-def _changed_options(requested: Mapping[str, str]) -> list[str]:
-    """Return the options that differ from the defaults, as words of the command line."""
-    words = ["--quick"] if requested.get("draws") == str(QUICK_DRAWS) else []
-    for name, usual in _USUAL.items():
-        value = requested.get(name, usual)
-        words += [f"--{_OPTION.get(name, name)}", value] if value != usual else []
-    for name in ("fix", "hints"):
-        for key, value in _pairs_in(requested.get(name, "")).items():
-            words += [f"--{_OPTION.get(name, name)}", f"{key}={value}"]
-    return words
-
-
-def hints_of(result: FitResult) -> dict[str, str]:
-    """Return the hints that a model was fitted with."""
-    return _pairs_in(_requested(result).get("hints", ""))
 
 
 def _pairs_in(text: str) -> dict[str, str]:
@@ -177,7 +167,8 @@ class View(Struct, frozen=True, dict=True):
 
     def about(self, result: FitResult, group: Mapping[str, str]) -> Question:
         """Return the question about the model of a group, at the price of the page or of the group's runs."""
-        return replace(self.question, hints=hints_of(result)).about(result, group)
+        hints = _pairs_in(_requested(result).get("hints", ""))
+        return replace(self.question, hints=hints).about(result, group)
 
 
 class Place(Struct, frozen=True, eq=False, dict=True):

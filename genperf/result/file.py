@@ -217,13 +217,6 @@ def record_of(result: FitResult) -> layout.ModelRecord:
     )
 
 
-def _constant_record(constant: Constant, **fitted: Any) -> layout.ConstantRecord:
-    """Return a constant, and what a fit shows of it, as the model file has it: without what equals its default."""
-    lower, upper = (float(end) if math.isfinite(end) else None for end in (constant.lower, constant.upper))
-    fields = {name: getattr(constant, name) for name in OF_CONSTANT} | {"lower": lower, "upper": upper, **fitted}
-    return layout.ConstantRecord(**{n: v for n, v in fields.items() if n not in DEFAULTS or v != DEFAULTS[n]})
-
-
 def _member_record(member: Member, place: int | None) -> layout.MemberRecord:
     """Return a member as the model file has it, with its discrepancy by place."""
     expression, constants = member.expression, []
@@ -231,7 +224,12 @@ def _member_record(member: Member, place: int | None) -> layout.MemberRecord:
     intervals = [[float(f"{end:.{INTERVAL_DIGITS}g}") for end in ends] for ends in member.constant_interval().tolist()]
     for constant, value, ends in zip(expression.constants, member.constants.tolist(), intervals, strict=True):
         state = {"at_bound": constant.name in member.at_bound, "identified": constant.name not in member.unidentified}
-        constants.append(_constant_record(constant, value=value, interval=tuple(ends), **state))
+        lower, upper = (float(end) if math.isfinite(end) else None for end in (constant.lower, constant.upper))
+        fitted = {"lower": lower, "upper": upper, "value": value, "interval": tuple(ends), **state}
+        fields = {name: getattr(constant, name) for name in OF_CONSTANT} | fitted
+        # Without what equals its default.
+        written = {n: v for n, v in fields.items() if n not in DEFAULTS or v != DEFAULTS[n]}
+        constants.append(layout.ConstantRecord(**written))
     return layout.MemberRecord(
         **{name: getattr(member, name) for name in OF_MEMBER},
         family=expression.family,

@@ -295,9 +295,6 @@ class LayoutColumns(Struct, frozen=True):
 
     #: The columns of the ways by canonical name.
     ways: dict[str, Factor]
-    #: `workers`, `nodes`: what counts the devices and the nodes.
-    workers: Factor | None
-    nodes: Factor | None
     #: All devices, a formula over the columns, where data-parallel ways take those that the ways leave; else None.
     devices: Node | None
     #: The most devices that a node had in a measured run; None where no column tells it.
@@ -329,7 +326,7 @@ def split_columns(result: FitResult) -> LayoutColumns | None:
         named["data_parallel"] = data_ways
     conditions_read = [parse(text) for text in CONDITIONS]
     conditions = [render(substitute(test.node, named)) for test in conditions_read if test.names <= {*named}]
-    return LayoutColumns(ways, panel.workers, panel.nodes, devices, node_size, conditions)
+    return LayoutColumns(ways, devices, node_size, conditions)
 
 
 def layouts(
@@ -352,11 +349,11 @@ def layouts(
     further = [] if panel.machine.further_ways == 1.0 else [f"{panel.machine.further_ways:g}"]
     product = "*".join([*(quote_name(c.name) for c in columns.ways.values()), *further])
     conditions = [*where, f"{product} == {devices}" if columns.devices is None else f"{devices} % ({product}) == 0"]
-    if columns.workers is not None:
-        axes.setdefault(columns.workers.name, [float(devices)])
+    if panel.workers is not None:
+        axes.setdefault(panel.workers.name, [float(devices)])
     node_size = columns.inside
-    if columns.nodes is not None and node_size is not None:
-        axes.setdefault(columns.nodes.name, [float(-(-devices // node_size))])
+    if panel.nodes is not None and node_size is not None:
+        axes.setdefault(panel.nodes.name, [float(-(-devices // node_size))])
     tensor = columns.ways.get("tensor_parallel")
     if tensor is not None and tensor.name not in requested and not any(tensor.name in text for text in where):
         if node_size is None:

@@ -32,14 +32,7 @@ def diagonal(matrices: Array) -> Array:
 def nonnegative_least_squares(
     gram: Array, moment: Array, lower: npt.ArrayLike = 0.0, upper: npt.ArrayLike = np.inf, sides: Sides | None = None
 ) -> Array:
-    """Minimise `½ xᵀGx − hᵀx` over lower ≤ x ≤ upper for every problem of a batch.
-
-    Block principal pivoting (Portugal, Júdice & Vicente 1994; Kim & Park 2011): all problems exchange the variables
-    that violate the optimality conditions at once, and single ones where that cycles. The answer is exact, not the
-    limit of an iteration. The conditions, with the dual y = Gx − h: y = 0 where x is inside its bounds, y ≥ 0 where it
-    is at the lower, y ≤ 0 where it is at the upper.
-
-    Shapes (problems, k, k) of G and (problems, k) of h, of the answer and of `sides`, where the variables begin.
+    """Minimise `½ xᵀGx − hᵀx` over bounds of each problem, exactly: block principal pivoting (Kim & Park 2011).
 
     >>> G = np.array([[[2.0, 0.0], [0.0, 1.0]]])
     >>> nonnegative_least_squares(G, np.array([[4.0, -1.0]]))
@@ -64,8 +57,6 @@ def penalised_least_squares(
     gram: Array, moment: Array, penalty: Penalty, scale: Array, penalised: Mask, bounds: tuple[Array, Array]
 ) -> Array:
     """Minimise `½ xᵀGx − hᵀx + ½ penalty(x/scale)` within bounds on one side of zero, for every problem.
-
-    On one side of zero |x| is linear: the L1 part adds to h, as the L2 part does to the diagonal of G.
 
     >>> G, h, ones, zeros = np.eye(2)[None], np.array([[4.0, 0.5]]), np.ones(2), np.zeros(2)
     >>> penalised_least_squares(G, h, Penalty(4.0, 0.5), ones, ones > 0.0, (zeros, zeros + np.inf))

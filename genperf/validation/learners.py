@@ -214,14 +214,7 @@ def _with_residuals(model: Any, rows: _Rows) -> Sequence[Array]:
 
 
 def last_point(train: Table, data: pd.DataFrame, interval: float, seed: int) -> LearnerForecast:
-    """Predict each configuration by the nearest measured one, with the same value per sample: T = T'·b/b'.
-
-    T' and b' are the measured value and the batch per worker of the nearest measured configuration, and b that of the
-    predicted one; of a job, 1/n in the place of b; one where the table has no such factor, or the target is no time.
-    Nearest is, in this order: the fewest categorical factors that differ; the smallest Euclidean distance in the
-    logarithms of the intrinsic factors; of the extrinsic ones; of the batch; of two scales equally far away, the
-    larger. The interval comes from predicting each configuration of the training part from its others.
-    """
+    """Predict each configuration by the nearest measured one: T = T'·b/b', b a worker's batch, or 1/n of a job."""
     scales = [read(f, train.frame) for f in train.numeric if f.role == "extrinsic"]
     # Of configurations equally far away the first is taken.
     train = train.take(np.argsort(-sum(scales, np.zeros(len(train))), kind="stable"))

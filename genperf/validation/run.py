@@ -491,13 +491,7 @@ BLACK_BOXES = ("random-forest", "gradient-boosting", "svr", "gaussian-process")
 def importance(
     table: Table, models: str | Sequence[str] = BLACK_BOXES, *, folds: int = 5, repeats: int = 5, seed: int = 0
 ) -> Importance:
-    """Return by how much the error of held-out configurations grows when one factor's values are shuffled among them.
-
-    Breiman (2001). The error is the mean of |ln(predicted/measured)|, in per cent: 100·(e^x − 1). For each fold the
-    model, a learner, a family or a formula, is fitted to the other folds, and each factor is shuffled `repeats` times
-    among the held-out configurations. Shuffled configurations may never have been measured, and correlated factors
-    share their importance. The numbers of folds and repeats are those of scikit-learn.
-    """
+    """Return by how much held-out errors grow when a factor's values are shuffled among them (Breiman 2001)."""
     if table.group:
         what = "importance is computed for one group, and the table has several"
         raise GenperfError(what, hint="choose it: --group VALUES")

@@ -1,6 +1,7 @@
 """An answer in words: its sentences in the order in which they are read, and the few words of a card."""
 
 from collections.abc import Sequence
+from math import isnan
 
 from genperf.errors import listed
 from genperf.facts import BestSplit, Expectation, Facts, Interval, Planned, Record, StepPart
@@ -24,7 +25,6 @@ from genperf.words.numbers import (
     capitalised,
     count_text,
     ends_text,
-    further_words,
     join_values,
     prose,
     rate_unit,
@@ -54,11 +54,10 @@ def sentences_of(facts: Facts) -> dict[str, str]:
     # Beyond what was judged, the record is that of shorter forecasts.
     unjudged = growth.target.count > Record.longest * growth.start.count
     places = join_values(facts.place)
-    further = further_words(facts.further, facts.predicted) + [
-        f"{QUANTITIES[name].label} {with_interval(facts.quantities, name, QUANTITIES[name].unit)}"
-        for name in REPORTED_BESIDE
-        if name in facts.quantities
-    ]
+    units = {name: unit for name, unit in facts.further.items() if not isnan(facts.predicted[name])}
+    further = [f"{name} {with_interval(facts.predicted, name, unit)}" for name, unit in units.items()]
+    rows = {name: QUANTITIES[name] for name in REPORTED_BESIDE if name in facts.quantities}
+    further += [f"{row.label} {with_interval(facts.quantities, name, row.unit)}" for name, row in rows.items()]
     likely = turn is not None and (turn.count.value < float("inf") or turn.reached >= LEAST_CHANCE)
     sentences = {
         "plan": "" if facts.plan is None else plan_sentence(facts.plan),

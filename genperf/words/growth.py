@@ -20,7 +20,6 @@ from genperf.words.numbers import (
     join_values,
     million_of,
     prose,
-    range_text,
     rate_unit,
     singular,
     suited_unit,
@@ -61,7 +60,10 @@ def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, fu
     plain = " ".join(texts_in_unit(middle)) if expected.is_time else with_unit(three_digits(middle), expected.unit)
     if not expected.is_time:
         return prose(f"expect {with_article(expected.name)} of {plain} at {places}", *further)
-    efficiency = efficiency_text(growth, expected)
+    efficiency = "the efficiency is not known"
+    if growth.target.efficiency is not None:
+        text = f"the efficiency is {percent_text(growth.target.efficiency, expected.interval)}"
+        efficiency = ", which is ".join(filter(None, (text, doubted_efficiency(growth))))
     if growth.target.rate is None:
         step = f"expect a {'step' if growth.of_steps else 'time'} of {plain} at {places}"
         question = f"the work of a step: {growth.work_option}"
@@ -80,15 +82,6 @@ def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, fu
     text += f": {speedup} x that of {smallest}" if grows else ""
     step = f"a step takes {plain}" if growth.of_steps else ""
     return prose(text, "; ".join(filter(None, (efficiency if grows else "", step))), *further)
-
-
-def efficiency_text(growth: GrowthCounts, expected: Expectation) -> str:
-    """Return the efficiency at the configuration; one that runs cannot have is doubted."""
-    efficiency = growth.target.efficiency
-    if efficiency is None:
-        return "the efficiency is not known"
-    text = f"the efficiency is {percent_text(efficiency, expected.interval)}"
-    return ", which is ".join(filter(None, (text, doubted_efficiency(growth))))
 
 
 def doubted_efficiency(growth: GrowthCounts) -> str:
@@ -327,7 +320,8 @@ def _is_decided(turn: Turn) -> bool:
 
 def count_with_note(count: Interval, turn: Turn) -> str:
     """Return a count with its interval, whose ends may lie beyond the last one that was evaluated."""
-    lower, upper = (range_text(end, end, turn.upto) for end in (count.lower, count.upper))
+    ends = (count.lower, count.upper)
+    lower, upper = (f"{end:g}" if np.isfinite(end) else f"beyond {turn.upto:g}" for end in ends)
     return count_text(count.value, turn.along) + interval_note(turn.interval, lower, upper, f"{count.value:g}")
 
 

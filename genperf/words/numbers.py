@@ -50,12 +50,6 @@ def ends_text(lower: str, upper: str, between: str = "–") -> str:
     return f"about {lower}" if lower == upper else f"{least}{between}{upper}"
 
 
-def range_text(lower: float, upper: float, last: float) -> str:
-    """Say an interval of counts: "8 to 16", or "8 to beyond 64" where an end is infinite and 64 was the last tried."""
-    ends = [f"{v:g}" if np.isfinite(v) else f"beyond {last:g}" for v in (lower, upper)]
-    return " to ".join(dict.fromkeys(ends))
-
-
 def interval_note(level: float, lower: str, upper: str, middle: str, unit: str = "") -> str:
     """Return an interval in brackets behind its central value, ` (90 %: 51 to 70 %)`; nothing where all read alike."""
     ends = list(dict.fromkeys([lower, upper]))
@@ -228,11 +222,6 @@ def prose(*sentences: str) -> str:
 def heading(target: Target) -> str:
     """Return the quantity with its unit, for axes and headings."""
     return f"{target.name} ({target.unit})" if target.unit else target.name
-
-
-def further_words(units: Mapping[str, str], row: Any) -> list[str]:
-    """Return a row's further quantities, `memory 31.7 GB (29 to 34)`; unknown ones are left out."""
-    return [f"{name} {with_interval(row, name, unit)}" for name, unit in units.items() if not np.isnan(row[name])]
 
 
 def with_interval(row: Any, name: str, unit: str) -> str:
