@@ -39,12 +39,6 @@ def described(target: Target) -> dict[str, str]:
     return {"name": target.name, "unit": target.unit}
 
 
-def as_html(title: str, frame: pd.DataFrame, *notes: str) -> str:
-    """Return a titled table as HTML; names in it are text, never markup."""
-    below = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    return f"<p><strong>{escape(title)}</strong></p>{frame.to_html(index=False, border=0, na_rep='–')}{below}"
-
-
 #: Lines of an answer that a session of Python shows by itself: those of a card.
 SHORT = 13
 #: A term whose share is below this at every configuration, with its interval, is only counted, as are those behind the
@@ -145,9 +139,16 @@ class PrintedAnswer(Struct, frozen=True, eq=False):
         return "\n".join([*lines[:SHORT], *omitted])
 
     def _repr_html_(self) -> str:
-        return "".join(
-            f"<p>{escape(line)}</p>" if isinstance(line, str) else as_html(*line) for line in self.content if line
-        )
+        html = ""
+        for line in self.content:
+            title, frame = (line, None) if isinstance(line, str) else line
+            if frame is not None:
+                # Names in a table are text, never markup.
+                table = frame.to_html(index=False, border=0, na_rep="–")
+                html += f"<p><strong>{escape(title)}</strong></p>{table}"
+            elif title:
+                html += f"<p>{escape(title)}</p>"
+        return html
 
 
 class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
@@ -207,8 +208,8 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
         doublings = self.curve[self.along].isin([*(self.reference * 2.0 ** np.arange(64)), self.upto])
         # Of a measured throughput, the seconds of one sample say nothing to anybody.
         is_rate = self.quantity.throughput and "throughput" in self.curve
-        shown = self.curve[doublings].drop(columns=[self.quantity.name, "lower", "upper"] if is_rate else [])
-        yield f"{kind}scaling along {self.along}, relative to {self.reference:g}", shown
+        rows = self.curve[doublings].drop(columns=[self.quantity.name, "lower", "upper"] if is_rate else [])
+        yield f"{kind}scaling along {self.along}, relative to {self.reference:g}", rows
         if self.refusal:
             yield self.refusal
         if self.steps.assumption:
@@ -365,11 +366,11 @@ class Comparison(PrintedAnswer, frozen=True, eq=False):
         """The answer in words above the terms that change, each configuration under its name."""
         changes, amounts = self.terms["change"].abs(), ["a", "b", "change", "lower", "upper"]
         large = changes > LEAST_SHARE_SHOWN * changes.max()
-        shown = self.terms[large].assign(**{name: self.terms[name] / self.unit[0] for name in amounts})
+        rows = self.terms[large].assign(**{name: self.terms[name] / self.unit[0] for name in amounts})
         # Shares of a difference that may be none mislead.
-        shown = shown.drop(columns="share") if self.lower <= 0.0 <= self.upper else shown
+        rows = rows.drop(columns="share") if self.lower <= 0.0 <= self.upper else rows
         heads = {"a": self.name_a, "b": self.name_b, "change": f"change ({self.unit[1]})"}
-        yield self.sentence, for_people(shown.rename(columns=heads), [])[0]
+        yield self.sentence, for_people(rows.rename(columns=heads), [])[0]
         of_either = (self.terms[["a", "b"]] != 0.0).any(axis=1)
         if others := int((of_either & ~large).sum()):
             yield f"{counted(others, 'other term')}: no change, or less"
@@ -421,21 +422,16 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
         """The terms of which the data determine only the sum, at some configuration."""
         return tuple(dict.fromkeys(self.together["terms"])) if len(self.together) else ()
 
-    def _terms_with_sums(self, settings: list[str]) -> pd.DataFrame:
-        """Return the table of terms, in which those of which only the sum is known are one row."""
-        terms = self.terms
+    def _lines_of_terms(self, settings: list[str]) -> Iterator[Line]:
+        """Yield the table of the terms that matter and how many do not, or that what no term explains is too much."""
+        target, terms = self.quantity, self.terms
+        # Terms of which only the sum is known are one row.
         for row in self.together.to_dict("records"):
             summed = terms["term"].isin(row["terms"])
             for name in settings:
                 summed &= terms[name] == row[name]
             sum_row = pd.DataFrame([row], index=terms.index[summed][:1])[list(terms.columns)]
             terms = pd.concat([terms[~summed], sum_row]).sort_index(kind="stable")
-        return terms
-
-    def _lines_of_terms(self, settings: list[str]) -> Iterator[Line]:
-        """Yield the table of the terms that matter and how many do not, or that what no term explains is too much."""
-        target, terms = self.quantity, self._terms_with_sums(settings)
-        # By term, the share that it has at most, and that it may have by its interval.
         largest = terms["share"].abs().groupby(terms["term"]).max()
         possible = largest
         if term_column(target) in terms:

@@ -65,25 +65,21 @@ def derived_columns(
     columns: dict[str, Array] = {}
     # A throughput may be there already.
     taken_names = {*result.predicted_names, *predicted} - {*THROUGHPUT} | factors | {*result.further}
+    text_factors = [f.name for f in result.schema.factors if not f.numeric]
     for name, text in shows.items():
         if name != text and (name in taken_names or not re.fullmatch(r"[^\W\d]\w*", name)):
             raise GenperfError(f"'{name}' cannot name a new column", hint="--show NAME=FORMULA with another name")
-        values = paths.value(_formula(name, text, paths))
+        # It may read what is predicted, what follows from that, and earlier new columns.
+        formula = parse(with_amounts(text), [*paths.columns, *FOLLOWING], text_factors)
+        if formula.logical or isinstance(formula.node, Text):
+            what = f"'{name}' is to be a number, not a {'comparison' if formula.logical else 'text'}"
+            hint = f'--show "{name}={result.schema.target.name}*2"'
+            raise FormulaError(what, text=text, column=0, width=len(text), hint=hint)
+        values = paths.value(formula)
         paths.columns[name] = values
         bounds = (values[0], values.min(axis=0), values.max(axis=0))
         columns |= {f"{name}{end}": column for end, column in zip(ENDS, bounds, strict=True)}
     return columns
-
-
-def _formula(name: str, text: str, paths: _Paths) -> Formula:
-    """Parse the formula of a new column: a number, from predicted, derived (`FOLLOWING`) and earlier new columns."""
-    schema = paths.result.schema
-    text_factors = tuple(f.name for f in schema.factors if not f.numeric)
-    formula = parse(with_amounts(text), [*paths.columns, *FOLLOWING], text_factors)
-    if formula.logical or isinstance(formula.node, Text):
-        what = f"'{name}' is to be a number, not a {'comparison' if formula.logical else 'text'}"
-        raise FormulaError(what, text=text, column=0, width=len(text), hint=f'--show "{name}={schema.target.name}*2"')
-    return formula
 
 
 class _Paths:

@@ -126,7 +126,6 @@ def doublings_at(result: FitResult, columns: Mapping[str, AnyArray]) -> tuple[Do
         # Of an expression those that it reads.
         read = {name for member in result.members for name in member.expression.factors}
         changes = {name: change for name, change in changes.items() if not read.isdisjoint(change)}
-    # The configuration, then each in which one factor is doubled.
     rows = {n: np.array([v[0], *(change.get(n, v)[0] for change in changes.values())]) for n, v in columns.items()}
     values = central_times(result.members, rows)
     if panel.measured_work is not None:

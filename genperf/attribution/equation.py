@@ -187,8 +187,8 @@ def _digits(value: float, half_width: float, least: int, otherwise: int) -> str:
 class _Equation:
     """The best member's constants and draws, and how they are printed."""
 
-    def __init__(self, result: FitResult, all_digits: bool) -> None:
-        member, self.all_digits = result.best, all_digits
+    def __init__(self, result: FitResult) -> None:
+        member = result.best
         self.levels = {f.name: f.levels for f in result.schema.factors}
         # Of each constant its value, then those of the draws.
         drawn = np.vstack([member.constants, member.draws]).astype(float)
@@ -198,8 +198,7 @@ class _Equation:
     def number(self, drawn: Array) -> str:
         """Return the first of some values with the digits that the spread of the others leaves."""
         value, spread = float(drawn[0]), float(np.subtract(*np.quantile(drawn[1:], [0.95, 0.05]))) / 2.0
-        text = f"{value!r}" if self.all_digits else _digits(value, spread, LEAST_DIGITS, MOST_DIGITS)
-        mantissa, e, exponent = text.partition("e")
+        mantissa, e, exponent = _digits(value, spread, LEAST_DIGITS, MOST_DIGITS).partition("e")
         return rf"{mantissa}\times 10^{{{int(exponent)}}}" if e else mantissa
 
     def coefficient(self, node: Node) -> Array:
@@ -241,14 +240,14 @@ class _Equation:
         return texts, unit
 
 
-def equation(result: FitResult, all_digits: bool = False) -> str:
+def equation(result: FitResult) -> str:
     """Return the fitted expression as aligned LaTeX, of a generic one C + (Σ a_i I_i^p_i)·Π E_j^q_j·Π levels."""
     if not result.is_formula:
         raise GenperfError("an average of several expressions has no equation", hint="--model generic fits one")
     expression = result.best.expression
     if expression.family != "generic":
         return expression.latex(result.best.values, digits=3)
-    writer = _Equation(result, all_digits)
+    writer = _Equation(result)
     terms = expression.without_zeros(result.best.values).terms
     products = [product_of(t.node) for t in terms if t.name != CONSTANT_TERM]
     in_all_terms = shared_factors(products)
@@ -282,7 +281,13 @@ def constants_table(result: FitResult, style: Style = "markdown", interval: floa
     member = result.best
     frame = result.constants(interval)
     frame = frame[frame["member"] == member.name].drop(columns="member").drop_duplicates("constant")
-    frame["paper"] = frame["constant"].map(_unnormalised(result)).astype(float)
+    expression, writer, unnormalised = member.expression, _Equation(result), dict[str, float]()
+    for term in expression.terms if expression.family == "generic" else ():
+        coefficient, *factors = product_of(term.node)
+        if term.name != CONSTANT_TERM and isinstance(coefficient, Name):
+            _, unit = writer.product(factors)
+            unnormalised[coefficient.name] = float(member.values[coefficient.name] * np.ravel(unit)[0])
+    frame["paper"] = frame["constant"].map(unnormalised).astype(float)
     if style == "csv":
         return frame.to_csv(index=False).rstrip("\n")
     cells = []
@@ -305,20 +310,6 @@ def constants_table(result: FitResult, style: Style = "markdown", interval: floa
 def _escaped(text: str) -> str:
     """Return a text as a cell of a LaTeX table, in which a row may not begin with a bracket."""
     return _plain(text).replace("[", "{[}")
-
-
-def _unnormalised(result: FitResult) -> dict[str, float]:
-    """Return each coefficient of a generic expression as it is where factors are not normalised."""
-    expression = result.best.expression
-    if expression.family != "generic":
-        return {}
-    writer, out = _Equation(result, all_digits=False), dict[str, float]()
-    for term in expression.terms:
-        coefficient, *factors = product_of(term.node)
-        if term.name != CONSTANT_TERM and isinstance(coefficient, Name):
-            _, unit = writer.product(factors)
-            out[coefficient.name] = float(result.best.values[coefficient.name] * np.ravel(unit)[0])
-    return out
 
 
 def _statistics(result: FitResult) -> list[tuple[str, str]]:

@@ -243,9 +243,9 @@ def changes(result: FitResult, steps: Ladder, interval: float) -> Iterator[dict[
             continue
         alike = [m for m in members if {t.name for t in m.expression.terms} == set(names)]
         terms: dict[str, Node] = {name: Name(name) for name in names}
-        for k, parts in enumerate((terms, *branches_of(members[0]))):
+        for k, formulas in enumerate((terms, *branches_of(members[0]))):
             label = {"member": entry.label, "weight": entry.weight, "what": "overlap" if k else "term"}
-            for change in _changes(alike, parts, steps, interval):
+            for change in _changes(alike, formulas, steps, interval):
                 yield {**label, **change}
 
 
@@ -260,15 +260,15 @@ def branches_of(member: Member) -> Iterator[dict[str, Node]]:
 
 
 def _changes(
-    members: Sequence[Member], parts: Mapping[str, Node], steps: Ladder, interval: float
+    members: Sequence[Member], formulas: Mapping[str, Node], steps: Ladder, interval: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row per change of the largest of some parts, formulas over the terms; the first member is central."""
+    """Yield a row per change of the largest of some formulas over the terms; the first member is central."""
 
     def seconds(member: Member, constants: Mapping[str, Any], names: Collection[str]) -> dict[str, Array]:
         values = {**steps.columns, **constants, **member.expression.term_values(steps.columns, constants)}
-        return {name: values_of(parts[name], values) for name in names}
+        return {name: values_of(formulas[name], values) for name in names}
 
-    names, best = list(parts), seconds(members[0], members[0].values, parts)
+    names, best = list(formulas), seconds(members[0], members[0].values, formulas)
     largest = np.stack(list(best.values())).argmax(axis=0)
     turns = (np.flatnonzero(np.diff(largest)) + 1).tolist()
     compared = {names[place] for place in largest.tolist()} if turns else names

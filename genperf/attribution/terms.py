@@ -89,7 +89,6 @@ class TermParts(Struct, frozen=True, eq=False):
         terms = [j for j, name in enumerate(self.names) if name != FORM]
         shares, drawn = (values / self.central[row] for values in (self.amounts[:, row], self.drawn[..., row]))
         groups = together(shares[terms], drawn[:, terms], self.draw_shares)
-        # Shape (groups, all terms): 1 at each term of a group.
         members = np.zeros((len(groups), len(self.names)))
         members[:, terms] = groups
         several = [is_member for is_member in members if is_member.sum() > 1.0]
@@ -258,14 +257,14 @@ def _parts_of(
     added_terms = together(share, drawn, split.draw_shares)
     is_sum = added_terms.sum(axis=1) > 1.0
     ends = interval_about(added_terms @ share, drawn @ added_terms.T, split.draw_shares, ends_of(interval), is_sum)
-    parts = []
+    joined_parts = []
     # Where the terms add up to more than the value, the largest is shown as all of it.
     for is_joined, interval_ends in zip(added_terms, np.minimum(ends, 1.0).T.tolist(), strict=True):
         joined = [label for label, joins in zip(distinct_labels, is_joined, strict=True) if joins]
         terms_of_part = tuple(term for label in joined for term in groups.get(label, (label,)))
         name = joined[0] if len(joined) == 1 else sum_of_terms(joined)
-        parts.append(Part(name, terms_of_part, Interval(*interval_ends)))
-    return tuple(sorted(parts, key=lambda part: -part.share.value))
+        joined_parts.append(Part(name, terms_of_part, Interval(*interval_ends)))
+    return tuple(sorted(joined_parts, key=lambda part: -part.share.value))
 
 
 #: The overhead that falls as the computation of a share of the work does.

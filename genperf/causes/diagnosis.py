@@ -243,7 +243,6 @@ def _configurations_at(panel: Panel, at: dict[str, Any]) -> list[int]:
     most_frequent = Counter(levels.values()).most_common(1)[0][0]
     chosen = [j for j in matching if levels[j] == most_frequent]
     if len(chosen) > MOST_RUNS:
-        # From the smallest to the largest scale, evenly.
         chosen.sort(key=lambda j: [float(rows[j][name]) for name in names if name in scaled])
         chosen = [chosen[int(k)] for k in np.linspace(0, len(chosen) - 1, MOST_RUNS).round()]
     return chosen

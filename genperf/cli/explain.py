@@ -171,7 +171,6 @@ def explain(
     if not out.plot or "." in Path(out.plot).name:
         out.draw(lambda: _figure(explanation, chosen, at_values, along, interval))
         return
-    # A folder gets the figures of a paper.
     from genperf.plots import image, paper
 
     folder = made_folder(out.plot, ())
@@ -209,8 +208,8 @@ def _show_causes(
     diagnosis = why(slow, pairs(at, "--at", names), sound=sound or None, hints=pairs(hints, "--hint"))
     if not out.written(diagnosis):
         legend = slow.panel.legend
-        parts = () if legend is None else [part for part in legend.parts if {*part.levels.values()} <= {*key}]
-        tell_all([*([prose(parts_sentence(parts, legend.scale))] if parts else []), str(diagnosis)])
+        steps = () if legend is None else [part for part in legend.parts if {*part.levels.values()} <= {*key}]
+        tell_all([*([prose(parts_sentence(steps, legend.scale))] if steps else []), str(diagnosis)])
 
 
 def _other_group(

@@ -98,10 +98,8 @@ def trust_lines(result: FitResult) -> list[str]:
 
 def formula_lines(result: FitResult) -> list[str]:
     """Return the heaviest member's formula, headed by the target's name and unit; a generic one a term a line."""
-    written = written_lines(result)
-    if written:
-        return written
-    return [f"{heading(result.schema.target)} = {result.best.expression.text(result.best.values)}"]
+    plain = f"{heading(result.schema.target)} = {result.best.expression.text(result.best.values)}"
+    return written_lines(result) or [plain]
 
 
 def members_line(result: FitResult) -> str:

@@ -73,7 +73,6 @@ def fault(error: BaseException) -> tuple[str, int]:
     # An overflow may have a number before its text.
     message = error.args[-1] if isinstance(error, OverflowError) and error.args else error
     text = " ".join(str(message).split())[:200]
-    # The innermost line of genperf that the error passed.
     home = str(Path(genperf.__file__).parent)
     inner = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(home)]
     place = f"{Path(inner[-1].filename).relative_to(home).as_posix()}:{inner[-1].lineno}" if inner else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -98,6 +97,7 @@ def optimize(
     """
     from genperf import search
     from genperf.cli.options import alternatives, amount_of, capacities, configuration, model_or_table, one_group
+    from genperf.formula import names_read
     from genperf.formula.amounts import with_amounts
     from genperf.panel.quantities import training_of
     from genperf.search.space import usual_grid
@@ -110,7 +110,8 @@ def optimize(
     if len(amounts := [name for name, size in sizes.items() if size is not None]) > 1:
         raise click.UsageError(f"give either {' or '.join(amounts)}")
     least, most, count = (None if text is None else with_amounts(text) for text in (minimize, maximize, steps))
-    limited = {text.partition("=")[0].strip() for text in capacity} | names_in_conditions(where)
+    conditions = [with_amounts(text) for text in where]
+    limited = {text.partition("=")[0].strip() for text in capacity} | names_read(conditions)
     loaded = model_or_table(model, roles, *over, limited=limited)
     read = [with_amounts(text) for text in (*where, minimize, maximize, steps, work, per, price) if text]
     chosen = loaded if group is None else one_group(loaded, group, model)[1]
@@ -122,7 +123,6 @@ def optimize(
         out.note(f"not given, and varied: {', '.join(over)}; --over varies other factors, or other counts")
     fitted, texts = configuration(over, "--over", chosen, lambda result, values: in_formulas(result, values, read))
     limits, varied = capacities(capacity, fitted), dict[str, Any](texts)
-    conditions = [with_amounts(text) for text in where]
     if devices is not None:
         proposed = search.layouts(fitted.first, devices, varied, conditions)
         varied, conditions = proposed.over, proposed.where
@@ -146,29 +146,12 @@ def optimize(
     out.notes(optimum.notes)
 
 
-def names_in_conditions(conditions: Iterable[str]) -> set[str]:
-    """Return the names that conditions read; a wrong condition is refused where it is applied."""
-    from genperf.errors import FormulaError
-    from genperf.formula import parse
-    from genperf.formula.amounts import with_amounts
-
-    names = set[str]()
-    for text in conditions:
-        with suppress(FormulaError):
-            names |= parse(with_amounts(text)).names
-    return names
-
-
 def in_formulas(result: FitResult, values: Mapping[str, str], formulas: Iterable[str]) -> dict[str, str]:
     """Return the given values of names that are no factors, and that a formula reads."""
-    from genperf.errors import FormulaError
-    from genperf.formula import parse
+    from genperf.formula import names_read
 
-    names, factors = set[str](), {factor.name: factor.numeric for factor in result.panel.factors}
-    for text in formulas:
-        # A wrong one is refused where it is read, with what may stand in it.
-        with suppress(FormulaError):
-            names |= parse(text, texts=[name for name, numeric in factors.items() if not numeric]).names
+    factors = {factor.name: factor.numeric for factor in result.panel.factors}
+    names = names_read(formulas, [name for name, numeric in factors.items() if not numeric])
     return {n: text for n, text in values.items() if n in names and result.panel.meant(n) == n and n not in factors}
 
 

@@ -191,7 +191,6 @@ def recognised_table(source: str | Source, options: dict[str, Any], *question: s
     roles = {k: options[k] for k in OPTIONS if k in options and not (other_column and k in stored)}
     roles["let"] = pairs(roles.get("let", ()), "--let") or None
     if len(conditions := roles.pop("where", ())) > 0:
-        # All of several hold.
         roles["where"] = conditions[0] if len(conditions) == 1 else " and ".join(f"({c})" for c in conditions)
     at = {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in with_scale(question))}
     tokens = click.get_current_context().params.get("tokens") is not None

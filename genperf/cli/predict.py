@@ -93,9 +93,9 @@ def predict(
     question = question or ({} if data else forecast_at(fitted.first.panel, {}))
     refused = list[str]()
     with progress(out.quiet):
-        given = cells_of(data, fitted.first.schema) if data else None
-        plain = fitted.predict_columns(question if given is None else given, interval, band, refused)
-    if replaced := [name for name in fitted.first.predicted_names if given is not None and name in given.columns]:
+        cells = cells_of(data, fitted.first.schema) if data else None
+        plain = fitted.predict_columns(question if cells is None else cells, interval, band, refused)
+    if replaced := [name for name in fitted.first.predicted_names if cells is not None and name in cells.columns]:
         refused.append(f"columns of the data are replaced by the predictions of that name: {listed(replaced)}")
     out.notes(refused)
     if not data:
@@ -163,11 +163,11 @@ def with_derived(
 
     columns: dict[str, npt.NDArray[Any]] = {}
     prices: list[Paid] = []
-    (given, per), count = price, len(predicted["verdict"])
+    (paid_by_user, per), count = price, len(predicted["verdict"])
     for key, rows in rows_by_group({g: labels(predicted[g]) for g in fitted.group}, count).items():
         block = {name: np.asarray(values)[rows] for name, values in predicted.items()}
         result, group = fitted.results[key], dict(zip(fitted.group, key, strict=True))
-        paid = given or paid_by_runs(result.panel.legend, group, per)
+        paid = paid_by_user or paid_by_runs(result.panel.legend, group, per)
         prices += [paid] if paid is not None else []
         for name, values in derived_columns(result, block, shows, paid, interval, training, group).items():
             columns.setdefault(name, np.full(count, np.nan))[rows] = values

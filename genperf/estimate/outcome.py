@@ -320,18 +320,14 @@ def _noisy_refits(problem: Problem, sets: Array, held: Mask | bool = False, form
         # The residuals are less than the errors: the constants were fitted to what neighbours have in common.
         noise += rng.standard_normal((count, form.shape[1])) @ form.T
     noise[:, rows] += sd * rng.standard_normal((count, len(rows))) / np.sqrt(weight[rows])
-    centre = _drawn_centres(count, n)
-    centre = np.where(problem.coefficient & (problem.lower >= 0.0), np.abs(centre), centre)
-    return polish(problem, sets, None, DRAWN, held, drawn=(problem.measured * np.exp(noise), centre)).constants
-
-
-def _drawn_centres(count: int, n: int) -> Array:
-    """Return standard normal numbers, (count, n), in pairs ±z, with a covariance of exactly I where they are enough."""
+    # Standard normal numbers in pairs ±z, with a covariance of exactly I where they are enough.
     half = np.random.default_rng([CONTENT_SEED, 7]).standard_normal(((count + 1) // 2, n))
     if len(half) > n:
         # z ← L⁻¹·z, with L·L' the covariance of what was drawn.
         half = np.linalg.solve(np.linalg.cholesky(half.T @ half / len(half)), half.T).T
-    return np.vstack([half, -half])[:count]
+    centre = np.vstack([half, -half])[:count]
+    centre = np.where(problem.coefficient & (problem.lower >= 0.0), np.abs(centre), centre)
+    return polish(problem, sets, None, DRAWN, held, drawn=(problem.measured * np.exp(noise), centre)).constants
 
 
 def held_out_misfit(problem: Problem, constants: Array, counts: Array) -> float:

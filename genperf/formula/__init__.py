@@ -23,5 +23,5 @@ from genperf.formula.nodes import (
     ordered_names,
     substitute,
 )
-from genperf.formula.parse import Formula, parse
+from genperf.formula.parse import Formula, names_read, parse
 from genperf.formula.render import JAVASCRIPT, LANGUAGES, in_language, latex, quote_name, render

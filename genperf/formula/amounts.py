@@ -61,11 +61,7 @@ def with_amounts(text: str) -> str:
     >>> with_amounts("`30B run` * 80GB / 2h")
     '`30B run` * 80000000000.0 / 7200.0'
     """
-
-    def as_number(amount: re.Match[str]) -> str:
-        return repr(float(amount[1]) * UNITS[amount[2]])
-
     pieces = _QUOTED.split(text)
     # Every second piece is quoted.
-    pieces[::2] = [_WITHIN.sub(as_number, piece) for piece in pieces[::2]]
+    pieces[::2] = [_WITHIN.sub(lambda match: repr(float(match[1]) * UNITS[match[2]]), piece) for piece in pieces[::2]]
     return "".join(pieces)

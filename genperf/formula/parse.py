@@ -4,7 +4,8 @@ import ast
 import re
 import sys
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NoReturn
 
@@ -88,6 +89,15 @@ def parse(
     """
     known_names, known_texts = (some if some is None else frozenset(some) for some in (names, texts))
     return _read(text, known_names, known_texts, max_characters, value)
+
+
+def names_read(formulas: Iterable[str], texts: Collection[str] | None = None) -> set[str]:
+    """Return the names that formulas read; a wrong one is refused where it is read, with what may stand in it."""
+    names = set[str]()
+    for text in formulas:
+        with suppress(FormulaError):
+            names |= parse(text, texts=texts).names
+    return names
 
 
 # The same text with the same names gives the same tree; an error is not kept: the cache holds returned values only.

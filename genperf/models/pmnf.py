@@ -66,7 +66,7 @@ def _one(factors: Sequence[Factor]) -> Iterator[Terms]:
     (x,) = factors
     yield from ([[(x, block)]] for block in _usable(GROWING + SHRINKING, x))
     pairs = product(_usable(FIRST, x), _usable(SECOND, x))
-    yield from ([[(x, first)], [(x, second)]] for first, second in pairs if first != second)
+    yield from ([[(x, falling)], [(x, other)]] for falling, other in pairs if falling != other)
 
 
 def _several(factors: Sequence[Factor]) -> Iterator[Terms]:

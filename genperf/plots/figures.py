@@ -65,7 +65,6 @@ def new_figure(width: float = 7.2, height: float = 4.4, **subplots: Any) -> tupl
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(**subplots)
     for ax in figure.axes:
-        # Two thin axes and a faint grid are left.
         ax.spines[["top", "right"]].set_visible(False)
         ax.spines[["left", "bottom"]].set_color(FAINT)
         ax.tick_params(colors=INK, labelsize=9)

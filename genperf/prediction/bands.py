@@ -63,8 +63,8 @@ class MixtureForecast(Struct, frozen=True, eq=False):
         """Return the forecast of some of the rows."""
         mean, variance, total = (array[:, rows] for array in (self.mean, self.variance, self.total))
         centre = None if self.centre is None else self.centre[rows]
-        parts = [(of_mean[:, rows], of_variance[:, rows]) for of_mean, of_variance in self.parts]
-        return replace(self, mean=mean, variance=variance, total=total, centre=centre, parts=parts)
+        of_members = [(of_mean[:, rows], of_variance[:, rows]) for of_mean, of_variance in self.parts]
+        return replace(self, mean=mean, variance=variance, total=total, centre=centre, parts=of_members)
 
     def central(self) -> Array:
         """Return the central value, shape (rows,), in the target's unit."""

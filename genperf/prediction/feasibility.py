@@ -142,13 +142,6 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def surpassed(demanded: Array, others: Array, sign: int) -> Mask:
     """Return which configurations need no less (1), or no more (−1), than any of some others."""
     holds = np.zeros(len(demanded), dtype=bool)
-    open_rows = np.arange(len(demanded))
     for need in others:
-        # Few rows are left after the first entries; only these are compared in the next.
-        rows = open_rows
-        for j, value in enumerate(need):
-            rows = rows[sign * (demanded[rows, j] - value) >= -SAME * abs(value)]
-        if rows.size:
-            holds[rows] = True
-            open_rows = open_rows[~holds[open_rows]]
+        holds |= np.all(sign * (demanded - need) >= -SAME * np.abs(need), axis=1)
     return holds

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array
 from genperf.discrepancy import Discrepancy, Process, Stack
-from genperf.expression import Constant, Expression
+from genperf.expression import Expression
 from genperf.facts import ends_of
 from genperf.prediction.bands import MixtureForecast, quantiles
 
@@ -89,11 +89,6 @@ class Member(Struct, frozen=True, eq=False, dict=True):
     def values(self) -> dict[str, float]:
         """The constants by name."""
         return dict(zip(self.expression.constant_names, map(float, self.constants), strict=True))
-
-    @property
-    def undetermined(self) -> tuple[Constant, ...]:
-        """The constants that the data does not determine."""
-        return tuple(c for c in self.expression.constants if c.name in self.unidentified)
 
     def kept(self, draws: AnyArray) -> Member:
         """Return the member with some of its draws, by position."""

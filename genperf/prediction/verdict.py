@@ -210,7 +210,8 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     """Gather what verdicts rest on: forms, undetermined constants, factors that follow, terms that no run shows."""
     count = schema.panel.one_machine
     beyond_cores = {} if count is None else {CORES: parse(f"{quote_name(count.name)} - {count.upper!r}").node}
-    undetermined = {constant for member in members if member.discrepancy is None for constant in member.undetermined}
+    plain = [member for member in members if member.discrepancy is None]
+    undetermined = {c for member in plain for c in member.expression.constants if c.name in member.unidentified}
     several = len(members) > 1
     # The constants of one formula are known by their names; of an average only the factors whose effects they are.
     effects = {constant.meaning.effect for constant in undetermined if constant.meaning is not None}

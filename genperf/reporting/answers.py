@@ -68,7 +68,6 @@ def answers(place: Place) -> list[Section]:
         verdict = "" if planned.best is None and planned.named is None else planned.chosen.verdict
         sections.append(Section(PLAN, plan_in_short(planned), (sentences["plan"],), verdict))
     sections += [_next(place), *([] if facts is None else _normal(facts, sentences))]
-    # What earlier predictions were worth, and the sentences that no other section has.
     texts = [capitalised(str(note)) for note in place.result.notes if note.kind == "earlier_predictions"]
     texts += [text for name, text in sentences.items() if name not in SECTIONED]
     return [*sections, *([Section(ALSO, "", tuple(texts))] if texts else [])]
@@ -131,7 +130,6 @@ def _normal(facts: Facts, sentences: Mapping[str, str]) -> list[Section]:
     of_each = {"beyond": " a doubling", "second": " of one node's"}.get(compared.step.kind, "")
     sections = [Section(NORMAL, f"{marks[-1]} %{of_each}: {compared.judged}", tuple(texts), marks=tuple(marks))]
     if published.causes:
-        # The likeliest cause with what decides, and the names of the others.
         likeliest, *others = published.causes
         reasons = (likeliest.supports, f"against it: {likeliest.against}", f"to decide: {likeliest.decide_by}")
         after = (f"After it: {', '.join(map(cause_named, others))}.",) if others else ()
@@ -146,7 +144,6 @@ def _band(place: Place, answer: Scaling) -> Section:
     largest_text, reference = (count_text(n, answer.along) for n in (largest, answer.reference))
     start = None if place.facts is None else place.facts.start
     if start is not None and start.count == largest and start.efficiency is not None:
-        # Of what was measured there.
         at_largest = f"{100.0 * start.efficiency.value:.0f} %"
     ratio, a_worker = count / largest, with_article(singular(answer.along))
     beyond = f", {ratio:.3g} times the largest measured count," if ratio > 1 else ""
@@ -192,8 +189,8 @@ def _largest_part(place: Place) -> Section:
     limit = limit_of(result, columns, place.question.interval) if facts is None else facts.limit()
     about = "What takes the time?" if target.is_time else f"What makes up {target.name}?"
     text = limit_sentence(limit, place.shown)
-    parts = "" if place.answer is None else place.answer.sentences.get("parts", "")
-    sentences = [*filter(None, [parts, capitalised(text)])]
+    step_text = "" if place.answer is None else place.answer.sentences.get("parts", "")
+    sentences = [*filter(None, [step_text, capitalised(text)])]
     if answer is not None and limit.parts:
         sentences += map(prose, answer.decided_changes(changes(result, answer.steps, answer.interval)))
     return Section(about, limit_short(limit), tuple(sentences))

@@ -268,7 +268,6 @@ GIVEN = {"value": "c[0]", "price": "c[1]", "samples": "c[2]"}
 def _measures(model: PageModel, group: Mapping[str, str], question: Question) -> dict[str, Any]:
     """Return what the page needs for each quantity, as formulas; None where it is unknown."""
     panel = model.result.panel.within(group)
-    # What counts that which is paid for; None where nothing does and no price is given.
     paid: Node | None = None
     is_priced = question.price is not None or question.per is not None
     if panel.target is not None and panel.target.is_time and (is_priced or panel.counted_node is not None):

@@ -290,7 +290,10 @@ def place_of(
             steps = steps_to(at)
     count = float(at[name])
     steps = steps if whole else steps.taken(np.unique(steps.of_growth(count)))
-    curve = scaling_along(answered, steps, interval=question.interval, places=with_intervals(count, steps))
+    # Intervals are those of the figure, of the answers and of the ladder.
+    answered_steps = [steps.nearest(steps.along.upper), *steps.of_growth(count), *page_ladder(count, steps)]
+    places = np.unique([*thinned(steps.counts, DRAWN_STEPS, np.empty(0)), *answered_steps])
+    curve = scaling_along(answered, steps, interval=question.interval, places=places)
     row = curve.steps.nearest(count)
     values = {name: column[row] for name, column in curve.steps.columns.items()}
     taken = left_open(result.panel, values, {*configuration, name})
@@ -314,7 +317,6 @@ def ladder_places(steps: Ladder, upto: float, further: float, most: int) -> Inde
     beyond = largest * 2.0 ** np.arange(1.0, np.floor(np.log2(max(upto / largest, 1.0)) + 1e-9) + 1.0)
     named = np.unique([steps.nearest(count) for count in (counts[0], largest, further)])
     others = np.setdiff1d([*steps.measured[0], *map(steps.nearest, beyond)], named)
-    # As many of the others, evenly among them, as there is room for.
     room = max(min(most - len(named), len(others)), 0)
     chosen = np.unique(np.linspace(0, len(others) - 1, room).round().astype(int))
     return np.union1d(named, others[chosen]).astype(np.int64)
@@ -323,12 +325,6 @@ def ladder_places(steps: Ladder, upto: float, further: float, most: int) -> Inde
 def page_ladder(count: float, steps: Ladder) -> Index:
     """Return the steps of the ladder of a page: up to the configuration, and one doubling at least."""
     return ladder_places(steps, max(count, NEXT_DOUBLING * steps.along.upper), count, PROPOSAL_ROWS // 2)
-
-
-def with_intervals(count: float, steps: Ladder) -> Index:
-    """Return the steps whose efficiency has an interval: those of the figure, of the answers and of the ladder."""
-    answered = [steps.nearest(steps.along.upper), *steps.of_growth(count), *page_ladder(count, steps)]
-    return np.unique([*thinned(steps.counts, DRAWN_STEPS, np.empty(0)), *answered])
 
 
 def short(value: float, digits: int = 6) -> float:

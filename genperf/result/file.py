@@ -199,7 +199,6 @@ def record_of(result: FitResult) -> layout.ModelRecord:
         raise ModelError(f"a model that answers for {levels_text} is not written", hint="write the fitted model")
     discrepancies = discrepancies_of(result.members)
     place_of = {id(discrepancy): place for place, discrepancy in enumerate(discrepancies)}
-    # What a discrepancy has as the one before it is left out.
     records: list[layout.DiscrepancyRecord] = []
     previous: dict[str, Any] = {}
     for fields in map(msgspec.structs.asdict, discrepancies):

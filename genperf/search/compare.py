@@ -251,7 +251,6 @@ def compare(
     # ln of the second over the first, in the same draws: the order is certain where its interval is above zero.
     low, high = np.quantile(draws[:, order[1]] - draws[:, order[0]], ends_of(interval)).tolist()
     second_fails = bool(_fails(table)[order[1]])
-    # What is the same for all is no name.
     telling = [name for name in names if len({*ranked[name]}) > 1]
     sentence = _sentence(ranked, telling, schema.target, (low, high), interval, second_fails)
     sentence += _cost_sentence(outcomes, ranked, telling, question) if "cost" in ranked else ""
@@ -334,7 +333,6 @@ def _joint_table(outcomes: Sequence[_Outcome], question: _Question) -> tuple[pd.
         least_is_best = -ln_values
     elif samples is not None and (quantity.throughput or np.ptp(np.log(samples)) > SAME_WORK):
         least_is_best = ln_values - np.log(samples)
-        # The longest time is the smallest throughput.
         ends = zip(THROUGHPUT, (quantity.name, "upper", "lower"), strict=True)
         table = table.assign(**{name: samples / table[end] for name, end in ends})
     return table.assign(best=winners(least_is_best + failing).mean(axis=0)), least_is_best
@@ -548,8 +546,7 @@ def _cost_sentence(
     sentence += f" (the cheapest with a probability of {100 * cheapest['cheapest']:.0f} %)."
     if price is None:
         return sentence
-    paid_prices = [price for outcome in outcomes for price in outcome.prices if price is not None]
-    prices = [price_text(each.text, paid) for each in paid_prices]
+    prices = [price_text(price.text, paid) for outcome in outcomes for price in outcome.prices if price is not None]
     return f"{sentence} The price is {prices_text(prices)}."
 
 

@@ -197,8 +197,8 @@ def _for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) 
     cells = {str(name): [_cell(str(name), value, settings) for value in printed[name]] for name in printed.columns}
     # That every run fits goes without a word.
     constants_shown = [f"{name}={value}" for name, value in constant.items() if (name, value) != ("fits", "1")]
-    shown = pd.DataFrame(cells).rename(columns={target.name: heading(replace(target, unit=unit))})
-    return shown, ", ".join(constants_shown)
+    table = pd.DataFrame(cells).rename(columns={target.name: heading(replace(target, unit=unit))})
+    return table, ", ".join(constants_shown)
 
 
 def _cell(name: str, value: object, settings: Collection[str]) -> str:
@@ -337,7 +337,6 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
     """Return the best of what models answer, each with the share of joint draws in which it is the best."""
     search = solved[0].search
     goal, target = search.goal, search.result.schema.target
-    # Of each answer the place of its model, and its row among that model's answers.
     frames = [
         solution.best.assign(_model=place, _row=np.arange(len(solution.best))) for place, solution in enumerate(solved)
     ]
@@ -433,10 +432,10 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     schema, goal, minimize, job = result.schema, task.goal, task.minimize, task.job
     if not job.priced and schema.target.is_time and (paid := prices_of_runs(result.panel.legend, group)):
         # The last level needs no condition.
-        price, texts = repr(paid[-1][1].per_second), [each.text for _, each in paid]
-        for levels, each in paid[-2::-1]:
+        price, texts = repr(paid[-1][1].per_second), [level_price.text for _, level_price in paid]
+        for levels, level_price in paid[-2::-1]:
             same = " and ".join(f"{quote_name(name)} == '{level}'" for name, level in levels.items())
-            price = f"where({same}, {each.per_second!r}, {price})"
+            price = f"where({same}, {level_price.per_second!r}, {price})"
         job = replace(job, price=price, price_text=" or ".join(texts), per=job.per or paid[0][1].per)
     _check_limits(schema.target, goal, job)
     constraints = [in_model_names(text, schema) for text in task.where]
@@ -651,8 +650,8 @@ def _no_deadline_kept(search: Search, evaluation: Evaluation, looked: int) -> tu
     text = f"the upper end of the {100 * search.interval:g} % interval is after {deadline}"
     if looked < count:
         return f"{text} for each of the {looked:,} best", f"vary fewer values: {count:,} have a central time before it"
-    each = f"each of the {looked:,} configurations" if looked > 1 else "the only configuration"
-    text = f"{text} for {each} with a central time before it ({fastest})"
+    which = f"each of the {looked:,} configurations" if looked > 1 else "the only configuration"
+    text = f"{text} for {which} with a central time before it ({fastest})"
     return text, f"a later --deadline, a smaller --interval, {_MEASURE}"
 
 

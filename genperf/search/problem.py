@@ -191,7 +191,6 @@ def read_problem(
         )
     for name in sorted((read | ({"cost"} if budget else set())) & {"throughput", "machines", "cost"}):
         quantities.node(name)  # raises where the quantity is not known
-    # The varied factors that are 1 on one worker.
     counts = (*panel.counts, panel.find("devices_per_node"))
     one_worker = tuple(f.name for f in counts if f is not None and f.name in space.names)
     if on_one_worker in read and not one_worker:
@@ -491,7 +490,6 @@ class Search(Struct, frozen=True, eq=False):
         sign = 1.0 if self.goal.maximize is None else -1.0
         cells["objective"] = sign * np.broadcast_to(value(problem.objective, central), positions.shape)
         if problem.throughput is not None:
-            # The longest time is the smallest throughput.
             for rate, end in zip(THROUGHPUT, (problem.predicted, "upper", "lower"), strict=True):
                 cells[rate] = value(problem.throughput, {**columns, problem.predicted: answer[end]})
         fits = ["fits"] if self.result.feasibility is not None else []

@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -13,7 +12,7 @@ from msgspec import Struct, field
 
 from genperf.arrays import AnyArray, Array, Index
 from genperf.errors import FormulaError, GenperfError, Note, TableError, suggest
-from genperf.formula import Name, Node, parse, quote_name, render, substitute, values_of
+from genperf.formula import Name, Node, names_read, parse, quote_name, render, substitute, values_of
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.panel.configurations import completed, part_given, sizes_settled
@@ -230,11 +229,7 @@ def checked_space(
     """Return the configurations of a grid, checked against the model; other factors are as `ask` takes them."""
     following = inputs_of(schema.panel, {*axes})
     factors = [f.name for f in schema.factors]
-    read_names = {*factors}.union(*following.values())
-    for text in formulas:
-        # A wrong one is refused where it is read, with what may stand in it.
-        with suppress(FormulaError):
-            read_names |= parse(text).names
+    read_names = names_read(formulas).union(factors, *following.values())
     machine_axes = [name for name in axes if part_given(schema.panel, name)]
     one_machine = all(len(axes[name]) == 1 for name in machine_axes)
     # Parts of one machine, which may say it twice, are checked against each other below.
@@ -242,9 +237,9 @@ def checked_space(
         raise TableError(f"the model has no factor '{name}', and no formula reads it", hint=suggest(name, factors))
     # Factors without a value: all configurations are of one network, and parts of the machine scale as in the runs.
     absent = [f.name for f in schema.factors if f.name not in axes.keys() | following.keys() and f.distinct != 1]
-    parts = {factor.name for factor in schema.panel.machine.columns.values()}
+    of_machine = {factor.name for factor in schema.panel.machine.columns.values()}
     last = _filled(pd.DataFrame({name: values[-1:] for name, values in axes.items()}), schema, refuse=one_machine)
-    fixed = {name: last[name] for name in absent if name not in parts}
+    fixed = {name: last[name] for name in absent if name not in of_machine}
     # As many rows as the longest axis has values hold every value of every axis.
     rows = max(map(len, axes.values()))
     cycled = pd.DataFrame({name: np.resize(values, rows) for name, values in axes.items()})
@@ -255,7 +250,9 @@ def checked_space(
     # The first rows are the cycled axes: of each its values, as the model has them.
     axes = {n: np.asarray(checked[n][: len(values)]) if n in checked else values for n, values in axes.items()}
     # A part of the machine without a value is fixed where all checked configurations agree.
-    fixed |= {name: checked[name][:1] for name in absent if name in parts and (checked[name] == checked[name][0]).all()}
+    fixed |= {
+        name: checked[name][:1] for name in absent if name in of_machine and (checked[name] == checked[name][0]).all()
+    }
     taken = {name: cells.tolist()[0] for name, cells in fixed.items()}
     of_group = {name: text if (number := amount(text)) is None else number for name, text in group.items()}
     return Space({**axes, **fixed}, schema.panel, of_group, taken)
@@ -365,7 +362,6 @@ def layouts(
     batches = [panel.find("micro_batch"), panel.find("micro_batches") if panel.find("global_batch") else None]
     for batch in batches:
         if batch is not None and batch.distinct > 1:
-            # The powers of two between those that were measured.
             doublings = int(np.log2(batch.upper / batch.lower) + 1e-9)
             axes.setdefault(batch.name, [batch.lower * 2.0**k for k in range(doublings + 1)])
     return Layouts(axes, conditions + columns.conditions, tuple(notes))

@@ -156,7 +156,6 @@ def _contained(start: Knowledge | StackKnowledge, result: FitResult) -> Knowledg
         return start
     noise = start.noise
     if result.panel.medians and all(member.discrepancy is None for member in result.members):
-        # The variance of ln T of a run around the fit.
         measured = np.array([median.value for median in result.panel.medians])
         residuals = np.log(measured / central_times(result.members, result.panel.measured))
         constants = max(member.expression.freedom for member in result.members)

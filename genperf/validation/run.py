@@ -519,7 +519,6 @@ def _mean_errors(
     errors, counts = np.zeros((2, 1 + len(factors), repeats))
     for number, fold in enumerate(splits):
         held, rng = medians.take(np.unique(table.configuration[fold.test])), np.random.default_rng([seed, number])
-        # The rows, then copies of them with each factor shuffled in turn.
         plain = held.frame[[f.name for f in medians.factors]]
         copies = [plain]
         for factor in factors:

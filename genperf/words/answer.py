@@ -81,12 +81,12 @@ def sentences_of(facts: Facts) -> dict[str, str]:
 
 def parts_sentence(parts: Sequence[StepPart], count: str) -> str:
     """Return what a step was made of at the largest count that was measured, and where it was another share before."""
-    (least, largest), shown = parts[0].counts, list[str]()
+    (least, largest), texts = parts[0].counts, list[str]()
     for part in parts:
-        first, last = map(whole_percent, part.shares)
-        before = f" ({first} % at {least:g})" if abs(part.shares[1] - part.shares[0]) >= LEAST_CHANGE else ""
-        shown.append(f"{last} % {part.column}{before}")
-    return f"of a step measured at {count}={largest:g}, {listed(shown)}"
+        percent_before, percent = map(whole_percent, part.shares)
+        before = f" ({percent_before} % at {least:g})" if abs(part.shares[1] - part.shares[0]) >= LEAST_CHANGE else ""
+        texts.append(f"{percent} % {part.column}{before}")
+    return f"of a step measured at {count}={largest:g}, {listed(texts)}"
 
 
 def split_line(split: BestSplit) -> str:

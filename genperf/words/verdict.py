@@ -33,7 +33,6 @@ class Mark(NamedTuple):
 
 def reasons(marks: Sequence[Mark], rows: int) -> list[str]:
     """Return the reasons of every row, each once, those first that give the worst grade."""
-    # Of each row the texts, with the worst grade that each gives.
     graded: list[dict[str, int]] = [{} for _ in range(rows)]
     for mark in marks:
         grades = np.broadcast_to(mark.level, mark.rows.shape).tolist()
