@@ -223,23 +223,17 @@ def _bar() -> Iterator[Callable[[str, int, int], None]]:
         def show(phase: str, done: int, total: int) -> None:
             nonlocal update
             if update is None and time.monotonic() - started > UNSEEN_S:
-                update = stack.enter_context(_progress_bar())
+                from rich import progress as drawn
+                from rich.console import Console
+
+                start = (drawn.SpinnerColumn(), drawn.TextColumn("{task.description}"), drawn.BarColumn())
+                times = (drawn.MofNCompleteColumn(), drawn.TimeElapsedColumn(), drawn.TimeRemainingColumn())
+                bar = drawn.Progress(*start, *times, console=Console(stderr=True), transient=True)
+                update = partial(stack.enter_context(bar).update, bar.add_task("", total=None))
             if update is not None:
                 update(description=phase, completed=done, total=total or None)
 
         yield show
-
-
-@contextmanager
-def _progress_bar() -> Iterator[Callable[..., None]]:
-    """Draw a bar on standard error until the work ends, and yield what updates it."""
-    from rich import progress as drawn
-    from rich.console import Console
-
-    start = (drawn.SpinnerColumn(), drawn.TextColumn("{task.description}"), drawn.BarColumn())
-    times = (drawn.MofNCompleteColumn(), drawn.TimeElapsedColumn(), drawn.TimeRemainingColumn())
-    with drawn.Progress(*start, *times, console=Console(stderr=True), transient=True) as bar:
-        yield partial(bar.update, bar.add_task("", total=None))
 
 
 @contextmanager
