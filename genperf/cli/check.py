@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
 from genperf.cli.output import Output, tell, tell_all
 from genperf.cli.writing import writable, write_whole
-from genperf.errors import LISTED, TableError, counted, listed
+from genperf.errors import LISTED, Note, TableError, counted, listed
 
 if TYPE_CHECKING:
+    from genperf.panel import Table
     from genperf.table.cells import Source
     from genperf.table.clean import Rejection
 
@@ -38,10 +39,8 @@ def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any],
     With --as-read, no column need be named.
     """
     from genperf.cli.options import read, recognised_table
-    from genperf.models import MODELS
-    from genperf.panel.options import shown_phases
     from genperf.panel.table import design_notes
-    from genperf.table.cells import as_csv, records
+    from genperf.table.cells import as_csv
 
     opened = recognised_table(table, roles)
     source = opened.source
@@ -57,58 +56,71 @@ def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any],
         tell_all(f"{name}: {meaning}" for name, meaning in opened.reading.table_columns.items())
     measured = read(opened, roles)
     notes = [*measured.notes, *([] if measured.group else design_notes(measured))]
-    configurations, noise, target = len(measured.medians()), measured.noise(), measured.target
-    low, high = float(measured.extremes[0].min()), float(measured.extremes[1].max())
-    further = {
-        name: {"column": p.target.column, "unit": p.target.unit, "rows": p.rows} for name, p in measured.further.items()
-    }
-    facts = {
-        "source": measured.source,
-        "rows": measured.rows,
-        "configurations": configurations,
-        "rejected": [str(r) for r in measured.rejected],
-        "failed": len(measured.failures),
+    facts = _facts_of(measured, notes)
+    if not out.written(facts):
+        _show_table(measured, facts, out)
+        if source.steps:
+            _show_rows(source, out)
+        out.notes(notes)
+
+
+def _facts_of(table: Table, notes: Sequence[Note]) -> dict[str, Any]:
+    """Return what is known of a table: the fields of the JSON."""
+    from genperf.table.cells import records
+
+    target, low, high = table.target, float(table.extremes[0].min()), float(table.extremes[1].max())
+    return {
+        "source": table.source,
+        "rows": table.rows,
+        "configurations": len(table.medians()),
+        "rejected": [str(r) for r in table.rejected],
+        "failed": len(table.failures),
         "target": {"name": target.name, "column": target.column, "unit": target.unit, "min": low, "max": high},
         **({"time": {"column": target.column, "min": low, "max": high}} if target.is_time else {}),
-        "further": further,
-        "noise": noise,
-        "factors": records(measured.summary()),
-        "group": list(measured.group),
-        "phases": measured.phases,
-        "unused": list(measured.unused),
-        "derived": measured.derived,
+        "further": {
+            name: {"column": also.target.column, "unit": also.target.unit, "rows": also.rows}
+            for name, also in table.further.items()
+        },
+        "noise": table.noise(),
+        "factors": records(table.summary()),
+        "group": list(table.group),
+        "phases": table.phases,
+        "unused": list(table.unused),
+        "derived": table.derived,
         "notes": [str(n) for n in notes],
-        "sha256": measured.sha256,
+        "sha256": table.sha256,
     }
-    if out.written(facts):
-        return
-    tell(f"{measured.source}: {counted(measured.rows, 'row')}, {counted(configurations, 'configuration')}")
+
+
+def _show_table(table: Table, facts: Mapping[str, Any], out: Output) -> None:
+    """Print what is known of a table for people."""
+    from genperf.models import MODELS
+    from genperf.panel.options import shown_phases
+
+    tell(f"{table.source}: {counted(table.rows, 'row')}, {counted(facts['configurations'], 'configuration')}")
+    target, noise = table.target, facts["noise"]
     column = f"{target.column}, " if target.column != target.name else ""
+    low, high = (facts["target"][end] for end in ("min", "max"))
     tell(f"{target.name}: {column}{low:.4g} to {high:.4g} {target.unit}".rstrip())
-    for name, also in measured.further.items():
+    for name, also in table.further.items():
         span = f"{also.extremes[0].min():.4g} to {also.extremes[1].max():.4g} {also.target.unit}".rstrip()
         tell(f"{name}: {also.target.column}, {span}, {counted(also.rows, 'row')}")
     tell("repeats: " + (f"vary by {100 * noise:.1f} %" if noise == noise else "none, so the noise is not known"))
-    if measured.group:
-        tell(f"groups: {measured.group_count} of {', '.join(measured.group)}")
-    out.frame(measured.summary())
-    if measured.phases:
-        phase_names = set(measured.phases)
-        families = [f.name for f in MODELS.values() if f.phases and f.shown(phase_names)]
-        tell(f"phases: {shown_phases(measured.phases)}; {', '.join(families)} fit each on its own column")
-    if measured.legend is not None and measured.legend.price_column:
-        tell(f"price: {measured.legend.price_column}")
-    unused = [name for name in measured.unused if name not in measured.phases.values()]
-    if unused:
+    if table.group:
+        tell(f"groups: {table.group_count} of {', '.join(table.group)}")
+    out.frame(table.summary())
+    if table.phases:
+        families = [f.name for f in MODELS.values() if f.phases and f.shown({*table.phases})]
+        tell(f"phases: {shown_phases(table.phases)}; {', '.join(families)} fit each on its own column")
+    if table.legend is not None and table.legend.price_column:
+        tell(f"price: {table.legend.price_column}")
+    if unused := [name for name in table.unused if name not in table.phases.values()]:
         tell(f"left out, in no role: {listed(unused)}")
-    if len(measured.failures):
-        tell(f"failed: {counted(len(measured.failures), 'run')}")
-    if measured.rejected:
-        tell(f"rejected: {counted(measured.rejected_rows, 'row')}")
-        tell_all(f"  {line}" for line in rejected_lines(measured.rejected))
-    if source.steps:
-        _show_rows(source, out)
-    out.notes(notes)
+    if len(table.failures):
+        tell(f"failed: {counted(len(table.failures), 'run')}")
+    if table.rejected:
+        tell(f"rejected: {counted(table.rejected_rows, 'row')}")
+        tell_all(f"  {line}" for line in rejected_lines(table.rejected))
 
 
 def _show_source(source: Source, out: Output) -> None:

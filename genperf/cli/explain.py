@@ -153,28 +153,29 @@ def explain(
         sobol=attribution.Sobol(sobol, domain, seed=seed) if sobol else False,
     )
     if of_groups:
-        other_key, second = _other_group(fitted, key, compared)
-        factors = {f.name: f for f in second.schema.factors if f.name not in second.schema.group}
-        at_first = chosen.query(at_values).single("groups are compared at one configuration")
-        # The same configuration, as far as the other group has its factors and levels, with the changes.
-        shared_factors = {name: value for name, value in at_first.items() if name in factors}
-        at_second = {n: v for n, v in shared_factors.items() if factors[n].numeric or v in factors[n].levels}
-        at_second |= {name: value for name, value in compared.items() if name in factors}
+        other_key, other = _other_group(fitted, key, compared)
         names = ", ".join(key), ", ".join(other_key)
-        comparison = attribution.compare(chosen, at_first, at_second, other=second, names=names, interval=interval)
+        both = _in_both(chosen, other, at_values, compared)
+        comparison = attribution.compare(chosen, *both, other=other, names=names, interval=interval)
         explanation = replace(explanation, comparison=comparison)
     if importance is not None:
         table = _read_again(chosen, key, importance, unit)
         explanation = replace(explanation, importance=validation.importance(table, seed=seed))
     if not out.written(explanation):
         _show(explanation, chosen, members, out)
-    if not out.plot or "." in Path(out.plot).name:
+    if out.plot and "." not in Path(out.plot).name:
+        _draw_paper(out, made_folder(out.plot, ()), chosen, explanation, interval, seed)
+    else:
         out.draw(lambda: _figure(explanation, chosen, at_values, along, interval))
-        return
+
+
+def _draw_paper(
+    out: Output, folder: Path, result: FitResult, explanation: Explanation, interval: float, seed: int
+) -> None:
+    """Write the figures that a paper has of a model into a folder."""
     from genperf.plots import image, paper
 
-    folder = made_folder(out.plot, ())
-    for name, figure in paper(chosen, explanation, interval, seed).items():
+    for name, figure in paper(result, explanation, interval, seed).items():
         write_whole(str(folder / f"{name}.pdf"), image(figure, "pdf"))
         out.note(f"wrote {folder / f'{name}.pdf'}")
 
@@ -220,6 +221,16 @@ def _other_group(
     if other_key == key:
         raise GenperfError(f"{', '.join(key)} is compared with itself", hint="--at or --versus with another level")
     return other_key, fitted[other_key]  # type: ignore[index]
+
+
+def _in_both(
+    result: FitResult, other: FitResult, at: Mapping[str, Any] | None, changes: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a configuration, and the same with changes as far as the other group has its factors and levels."""
+    factors = {f.name: f for f in other.schema.factors if f.name not in other.schema.group}
+    at_result = result.query(at).single("groups are compared at one configuration")
+    at_other = {n: v for n, v in at_result.items() if n in factors and (factors[n].numeric or v in factors[n].levels)}
+    return at_result, at_other | {name: value for name, value in changes.items() if name in factors}
 
 
 def _read_again(chosen: FitResult, key: tuple[str, ...], source: str, unit: str | None) -> Table:

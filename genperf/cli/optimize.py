@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from genperf.result import FitResult
 
 
+#: Options of the aim that are formulas.
+FORMULAS = ("minimize", "maximize", "steps", "work", "per", "price")
+
+
 @shared.command("optimize")
 @shared.source("model", metavar="MODEL|TABLE")
 @shared.table_options
@@ -42,7 +46,9 @@ if TYPE_CHECKING:
     option("--capacity", metavar="NAME=X", multiple=True, help="Of a model of memory, say: memory_gb=80."),
     shared.GROUP,
 )
-@shared.option_group(
+@shared.one_parameter(
+    "aim",
+    dict,
     "The aim",
     option(
         "--minimize",
@@ -71,18 +77,7 @@ def optimize(
     trusted: bool,
     capacity: tuple[str, ...],
     group: str | None,
-    minimize: str | None,
-    maximize: str | None,
-    steps: str | None,
-    work: str | None,
-    samples: str | None,
-    tokens: str | None,
-    deadline: str | None,
-    budget: str | None,
-    per: str | None,
-    price: str,
-    interval: float,
-    top: int,
+    aim: dict[str, Any],
     roles: dict[str, Any],
     out: Output,
 ) -> None:
@@ -96,24 +91,18 @@ def optimize(
     amount of work.
     """
     from genperf import search
-    from genperf.cli.options import alternatives, amount_of, capacities, configuration, model_or_table, one_group
+    from genperf.cli.options import amount_of, capacities, configuration, model_or_table, one_group
     from genperf.formula import names_read
     from genperf.formula.amounts import with_amounts
     from genperf.panel.quantities import training_of
     from genperf.search.space import usual_grid
 
-    minimize, maximize = alternatives(minimize=minimize, maximize=maximize)
-    steps, samples, tokens = alternatives(steps=steps, samples=samples, tokens=tokens)
-    if minimize is not None and maximize is not None:
-        raise click.UsageError("give either --minimize or --maximize")
-    sizes = {"--steps": steps, "--samples": samples, "--tokens": tokens}
-    if len(amounts := [name for name, size in sizes.items() if size is not None]) > 1:
-        raise click.UsageError(f"give either {' or '.join(amounts)}")
-    least, most, count = (None if text is None else with_amounts(text) for text in (minimize, maximize, steps))
+    aim |= _one_of(aim, "minimize", "maximize") | _one_of(aim, "steps", "samples", "tokens")
+    formulas = {name: with_amounts(aim[name]) for name in FORMULAS if aim[name] is not None}
     conditions = [with_amounts(text) for text in where]
     limited = {text.partition("=")[0].strip() for text in capacity} | names_read(conditions)
     loaded = model_or_table(model, roles, *over, limited=limited)
-    read = [with_amounts(text) for text in (*where, minimize, maximize, steps, work, per, price) if text]
+    read = [text for text in (*conditions, *formulas.values()) if text]
     chosen = loaded if group is None else one_group(loaded, group, model)[1]
     if not over and devices is None:
         over = usual_grid(chosen.results.values())
@@ -127,23 +116,34 @@ def optimize(
         proposed = search.layouts(fitted.first, devices, varied, conditions)
         varied, conditions = proposed.over, proposed.where
         out.notes(proposed.notes)
-    within, money = amount_of(deadline, "--deadline"), amount_of(budget, "--budget")
+    within, money, samples = (amount_of(aim[name], f"--{name}") for name in ("deadline", "budget", "samples"))
     job = search.Job(
-        steps=count,
-        per=per,
-        price=per_second(price),
-        samples=amount_of(samples, "--samples"),
-        price_text=price if "/" in price else "",
-        work=work and with_amounts(work),
-        tokens=training_of(tokens).tokens,
+        steps=formulas.get("steps"),
+        per=aim["per"],
+        price=per_second(aim["price"]),
+        samples=samples,
+        price_text=aim["price"] if "/" in aim["price"] else "",
+        work=formulas.get("work"),
+        tokens=training_of(aim["tokens"]).tokens,
     )
+    most, settings = formulas.get("maximize"), {name: aim[name] for name in ("interval", "top")}
     goal = search.Goal(maximize=most, deadline=within, budget=money, fits=fits, trusted=trusted, capacity=limits)
-    optimum = search.optimize(fitted, varied, conditions, least, goal=goal, interval=interval, job=job, top=top)
+    optimum = search.optimize(fitted, varied, conditions, formulas.get("minimize"), goal=goal, job=job, **settings)
     if out.written(optimum, optimum.best):
         return
     if not out.output or not out.quiet:
         out.lines([*optimum.tables, optimum.reason])
     out.notes(optimum.notes)
+
+
+def _one_of(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return options of which one alone may be given."""
+    from genperf.cli.options import alternatives
+
+    options = dict(zip(names, alternatives(**{name: values[name] for name in names}), strict=True))
+    if len(given_names := [f"--{name}" for name in names if options[name] is not None]) > 1:
+        raise click.UsageError(f"give either {' or '.join(given_names)}")
+    return options
 
 
 def in_formulas(result: FitResult, values: Mapping[str, str], formulas: Iterable[str]) -> dict[str, str]:
