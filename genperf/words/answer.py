@@ -120,8 +120,9 @@ def _nodes_wanted(facts: Facts) -> str:
     return f'{text} --hint "devices per node=8" or a column of nodes says it'
 
 
-def _reported(facts: Facts, value: Interval) -> tuple[str, Interval, str]:
-    """Return what an answer reports of a predicted value, with its unit: a throughput where one is known."""
+def _reported(facts: Facts) -> tuple[str, Interval, str]:
+    """Return what an answer reports of the predicted value, with its unit: a throughput where one is known."""
+    value = facts.expected.value
     rate = facts.growth.throughput(value)
     of_value = facts.expected.name, facts.expected.unit, 1.0
     of_rate = "throughput", rate_unit(facts.growth.sample), 1.0
@@ -138,7 +139,7 @@ def _next(facts: Facts) -> str:
     run, why_none = facts.advice()
     if run is None:
         return f"no next run is proposed: {why_none}"
-    _, now, unit = _reported(facts, facts.expected.value)
+    _, now, unit = _reported(facts)
     return next_sentence(run.differing(facts.at, facts.growth.name), unit, now)
 
 
@@ -175,7 +176,7 @@ def next_line(facts: Facts) -> str:
         for place in run.differing(facts.at, name).places
     )
     # What the run narrows, where its ends are printed otherwise: the efficiency, else what is reported.
-    quantities = [(*_reported(facts, facts.expected.value), three_digits)]
+    quantities = [(*_reported(facts), three_digits)]
     if facts.column is None and efficiency is not None:
         quantities = [("efficiency", efficiency, "%", whole_percent), *quantities]
     for what, value, unit, digits in [] if run.little else quantities:
