@@ -55,7 +55,7 @@ def answers(place: Place) -> list[Section]:
     elif curve is None or curve.refusal:
         scales = [Section(BAND, "not known", (capitalised(place.why_not if curve is None else curve.refusal),))]
     else:
-        scales = [_band(place, curve), _knee(place, curve)]
+        scales = [_band(place, curve), _knee(curve)]
     facts, expected = place.facts, place.expected
     sentences = {} if facts is None else place.answer.sentences
     sections = scales + ([] if place.only is not None else [_largest_part(place)])
@@ -169,7 +169,7 @@ def _band(place: Place, answer: Scaling) -> Section:
     return Section(BAND, f"{efficiency_there.split(' (')[0]} at {place.shown}", tuple(sentences), verdict)
 
 
-def _knee(place: Place, answer: Scaling) -> Section:
+def _knee(answer: Scaling) -> Section:
     """Return the answer about the knee."""
     # With work that grows with the workers every step gets longer; what may fall is what they do together.
     turns = {turn.what: turn for turn in answer.turns}
@@ -183,14 +183,11 @@ def _knee(place: Place, answer: Scaling) -> Section:
 
 def _largest_part(place: Place) -> Section:
     """Return what the value is made of, or what it depends on where no term has a name of the field."""
-    result, answer, target = place.result, place.scaling, place.result.schema.target
-    columns = place.query.columns
-    facts = place.facts
-    limit = limit_of(result, columns, place.question.interval) if facts is None else facts.limit()
+    result, answer, target, facts = place.result, place.scaling, place.result.schema.target, place.facts
+    limit = limit_of(result, place.query.columns, place.question.interval) if facts is None else facts.limit()
     about = "What takes the time?" if target.is_time else f"What makes up {target.name}?"
     text = limit_sentence(limit, place.shown)
-    step_text = "" if place.answer is None else place.answer.sentences.get("parts", "")
-    sentences = [*filter(None, [step_text, capitalised(text)])]
+    sentences = [*filter(None, [place.answer.sentences.get("parts", ""), capitalised(text)])]
     if answer is not None and limit.parts:
         sentences += map(prose, answer.decided_changes(changes(result, answer.steps, answer.interval)))
     return Section(about, limit_short(limit), tuple(sentences))
