@@ -78,8 +78,11 @@ def parser_of(name: str, module: ModuleType) -> argparse.ArgumentParser:
 def main(arguments: list[str]) -> None:
     """Run the experiment that the arguments name."""
     files = experiments()
-    if not arguments or arguments[0] not in files:
-        sys.exit(index() if not arguments else f"no experiment '{arguments[0]}'\n\n{index()}")
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(index())
+        return
+    if arguments[0] not in files:
+        sys.exit(f"no experiment '{arguments[0]}'\n\n{index()}")
     name = arguments[0]
     from threadpoolctl import threadpool_limits
 

@@ -73,6 +73,7 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.categorical = categorical
         self.seed = seed
 
+    @np.errstate(under="ignore")
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GenericRegressor:
         """Fit the model to measured values above zero, shape (rows,); a row of weight w counts as w rows.
 

@@ -4,6 +4,7 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from helpers import runs_of
@@ -140,3 +141,13 @@ def test_a_law_names_the_terms_that_the_runs_do_not_determine() -> None:
     assert "reading the input" not in notes["passes"]
     of_phases = gp.fit(runs, "s-sgd", time="s", extrinsic="workers", scaling="job", draws=5).notes
     assert "reading the input, where it is not hidden, is part of them" in {n.kind: n.text for n in of_phases}["passes"]
+
+
+def test_numbers_that_underflow_raise_nothing() -> None:
+    # Values that lie far apart beside a kernel's length: exp of minus their distance is zero.
+    frame = gp.datasets.frame("dlperf_gpt").head(40)
+    with np.errstate(all="raise"):
+        result = gp.fit(gp.read_table(frame, **gp.datasets.roles("dlperf_gpt")), draws=20)
+        assert np.isfinite(result.predict(nodes=8, devices=64).time[0])
+        assert gp.ask(result, at={"nodes": 8, "devices": 64}).sentences
+        gp.GenericRegressor("auto", extrinsic="workers").fit(SCALES[["workers"]], SCALES["s"])

@@ -88,6 +88,7 @@ class Diagnosis(Struct, frozen=True):
         return "\n".join(lines)
 
 
+@np.errstate(under="ignore")
 def why(
     runs: Table | PredictedFrom,
     at: Mapping[str, Any] | None = None,

@@ -92,6 +92,7 @@ class Result:
         # `runs["predicted"] = …` puts each value beside its row, also of rows that were sorted or chosen.
         return frame.set_axis(data.index) if isinstance(data, pd.DataFrame) and len(data) == len(frame) else frame
 
+    @np.errstate(under="ignore")
     def predict_columns(
         self,
         data: str | Path | Source | pd.DataFrame | Mapping[str, Any],
