@@ -53,8 +53,7 @@ def __getattr__(name: str) -> Any:
     home = import_module(_HOME[name])
     value: Any = home if home.__name__ == f"genperf.{name}" else getattr(home, name)
     if isinstance(value, FunctionType):
-        # What underflows is zero, whatever a caller has set by `numpy.seterr`.
-        unraised = import_module("numpy").errstate(under="ignore")
+        unraised = import_module("numpy").errstate(under="ignore")  # Zero, whatever `numpy.seterr` says of underflow.
         value = unraised(checked(_opening(value, *_OPENED[name]) if name in _OPENED else value, opens=name in _OPENED))
     globals()[name] = value
     return value

@@ -101,10 +101,9 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         roles: dict[str, Any] = {"intrinsic": intrinsic, "extrinsic": extrinsic, "categorical": categorical}
         options: dict[str, Any] = {name: getattr(self, name) for name in _OPTIONS}
         try:
-            result = fit(read_table(frame, time=_TARGET, weight=_WEIGHT, **roles), self.model, **options)
+            self.result_ = fit(read_table(frame, time=_TARGET, weight=_WEIGHT, **roles), self.model, **options).first
         except GenperfError as error:
             raise ValueError(str(error)) from error
-        self.result_ = result.first
         return self
 
     def predict(self, X: Any, interval: float | None = None, return_std: bool = False) -> Any:
@@ -138,8 +137,7 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def constants_(self) -> pd.DataFrame:
         """The fitted constants with their units and intervals, a row each."""
         check_is_fitted(self)
-        constants: pd.DataFrame = self.result_.constants()
-        return constants
+        return pd.DataFrame(self.result_.constants())
 
     def predict_interval(self, X: Any, interval: float = 0.9) -> Array:
         """Return both ends of the intervals of a nominal coverage, shape (rows, 2), in the unit of `y`."""
@@ -162,13 +160,11 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         validated = validate_data(self, X, dtype=None if named else "numeric", **checks)
         if named:
             return validated, X.reset_index(drop=True)
-        values = np.asarray(validated[0] if "y" in checks else validated)
-        return validated, pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
+        return validated, pd.DataFrame(validated[0] if "y" in checks else validated).add_prefix("x")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        tags.input_tags.positive_only = True
+        tags.target_tags.positive_only = tags.input_tags.positive_only = True
         tags.regressor_tags.poor_score = True
         return tags
 
