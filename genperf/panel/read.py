@@ -28,9 +28,9 @@ from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, rea
 from genperf.panel.table import Table
 from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, numbers
-from genperf.table.facts import is_result
+from genperf.table.facts import PATHS, is_result
 from genperf.table.opened import understood
-from genperf.table.shape import VALUE
+from genperf.table.shape import VALUE, number_in_names
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, header_of, is_price
 from genperf.vocabulary.names import IN_TOKENS, LEVELS, WAYS, column_named, column_of, meant_by, plain_name, words_in
 
@@ -254,6 +254,21 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         left_out = step(f"of {len(tables)} tables that of {listed([*source.cells], 6)} is read: the question names it")
         return replace(self, source=replace(source, steps=(*source.steps, left_out)))
 
+    def counted_in_names(self, at: Mapping[str, str]) -> Recognised:
+        """Return runs with the count that a question names, where no column has one and their names differ by it."""
+        source, counted_words = self.source, re.findall(r"\d ?([^\W\d_]+)", at.get(SCALE, ""))
+        names = [name for name in (*at, *counted_words) if meant_by(name) in LEVELS]
+        has_count = any(meant_by(name) in (*LEVELS, *WAYS) for name in (*source.columns, *source.aliases))
+        for column in (column for column in PATHS if names and not has_count and column in source.columns):
+            if (counts := number_in_names(labels(source.columns[column]).tolist())) is not None:
+                read = {**source.read, names[0]: np.array(counts, dtype=object)}
+                what = f"'{names[0]}' read from the names in '{column}': the question says what they count"
+                note = step(f"{counted(len(counts), 'cell')}: {what}")
+                taken = {name: of_name for name, of_name in source.names.items() if name != column}
+                source = replace(source.without({column}), read=read, names=taken, steps=(*source.steps, note))
+                return replace(self, source=source)
+        return self
+
     def for_question(self, at: Mapping[str, str], want: str | None = None) -> Recognised:
         """Return the table as a question reads it: with the values `at` by column, and the column that it `want`s.
 
@@ -262,8 +277,11 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         that were scaled as the question says.
         """
         opened = self.table_named_by(at, want) if self.source.tables else self
+        opened = opened.counted_in_names(at) if opened.source.runs and not self.given.columns else opened
         if not at and want is None:
             return opened
+        wants_nothing = want == ""
+        want, at = opened.source.in_rows(want, at) if want else (want, at)
         roles, columns = self.given, opened.source.columns
         meanings, headers = {*map(meant_by, columns)}, map(header_of, columns)
         rates_of_devices = any(header.shared and header.level == "workers" for header in headers)
@@ -289,13 +307,15 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             # The `data` of `is data loading the bottleneck` wants no column of a time.
             requested = replace(requested, wanted="")
         column = requested.wanted or (None if want is None or row else wanted_name(want, legend))
+        column = None if wants_nothing else column
         is_scaled = any(SCALED.fullmatch(text.strip().lower()) for text in requested.at.values())
         source = _scaled_as(cells, requested.at) if is_scaled and not self.given.columns else cells
         tokens = self.tokens or "tokens" in options
         opened = replace(opened, source=source, given=roles, tokens=tokens, options=options)
         notes = _notes_beside(requested.wanted, requested) if requested.wanted else requested.notes
         opened = replace(opened, at=requested.at, want=column, notes=notes, paid=paid)
-        return opened.with_want_among(requested) if column is None and requested.absent else opened
+        may_want = column is None and not wants_nothing and requested.absent
+        return opened.with_want_among(requested) if may_want else opened
 
     def with_want_among(self, requested: Requested) -> Recognised:
         """Return the question with the measured column that words of it name which are no setting: `8 gpus memory`."""

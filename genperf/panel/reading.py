@@ -889,7 +889,8 @@ def _unmeasured_error(columns: Mapping[str, TableColumn]) -> TableError:
 def _rates_of_one(reading: Reading, names: Sequence[str]) -> list[str]:
     """Return which measured rates are those of one device or thread, along a scale that varies."""
     columns, scale = reading.columns, str(reading.scale)
-    either = [n for n in names if counts_devices(scale) and plain_name(n) in words_of("headers.rate_of_one_or_all")]
+    of_devices = counts_devices(scale) or meant_by(scale) in WAYS
+    either = [n for n in names if of_devices and plain_name(n) in words_of("headers.rate_of_one_or_all")]
     of_one = [n for n in either if reading.growth(n) <= LEAST_GROWTH]
     rates = [c for c in (columns[n] for n in names) if c.lowest > 0.0 and c.kind == "rate" and not c.header.shared]
     with np.errstate(divide="ignore"):

@@ -206,6 +206,16 @@ class Source(Struct, frozen=True, eq=False, dict=True):
         """Return the cells with some fields changed, and with the step that reports it."""
         return replace(self, steps=(*self.steps, step(report)), **fields)
 
+    def in_rows(self, want: str, at: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
+        """Return what is wanted by a header that became rows, `7B tok/s`, as the column there is, with its settings."""
+        for value, headers in self.headers.items():
+            rows = np.flatnonzero(headers == want)
+            of_rows = {n: {*map(label, cells[rows])} for n, cells in self.columns.items() if n not in self.headers}
+            settings = {n: min(t) for n, t in of_rows.items() if len(t) == 1 < len({*map(label, self.columns[n])})}
+            if rows.size and settings:
+                return value, {**settings, **at}
+        return want, at
+
     def take(self, rows: Index) -> Source:
         """Return the rows at some positions; each keeps its line."""
         columns = {kind: getattr(self, kind) for kind in ("cells", "read", "headers", "steady")}

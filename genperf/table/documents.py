@@ -208,6 +208,8 @@ def _of_literal(text: str) -> str | None:
     try:
         with warnings.catch_warnings(action="ignore"):
             body = ast.parse(text.strip()).body
+        if any(isinstance(node, ast.AnnAssign) and node.value is None for node in body):
+            return None  # `world_size: 8` is a line of a log
         values = [_literal(node.value) for node in body if isinstance(node, ast.Assign | ast.Expr)]
         nested = (value for value in values if isinstance(value, dict | list | tuple) and len(value) > 1)
         records = [v for v in nested if isinstance(v, dict) or all(isinstance(row, dict | list | tuple) for row in v)]

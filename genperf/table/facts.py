@@ -47,6 +47,8 @@ FEWEST_STEPS = 2
 FAILURES = ("out of memory", "failed")
 #: Columns that have the parts of a run's path, or the name over it.
 PATHS = ("file", "section", "folder", *(f"folder {n}" for n in range(2, 9)))
+#: Steps that a log prints, from which on those behind the first tell by how many it counts. A guess.
+LEAST_STEPS = 3
 #: Times of so many steps that all rise are those of a clock: by chance one in 120 would.
 FEWEST_OF_A_CLOCK = 5
 #: Seconds.
@@ -258,6 +260,8 @@ def _facts_by_pattern(line: str) -> Iterator[tuple[str, Any, str]]:
         line = FORMS.apart.sub("/", line)
     if FORMS.letter.search(line):
         line = _in_digits(line)
+    if "], [" in line:
+        line = FORMS.zipped.sub(_pairs_of_lists, line)
     if "tensor(" in line:
         line = FORMS.tensor.sub(r"\g<value>", line)
     if " each" in line or " of " in line:
@@ -284,6 +288,13 @@ def _facts_by_pattern(line: str) -> Iterator[tuple[str, Any, str]]:
     yield from ((match["key"], match["value"], "") for match in FORMS.named.finditer(line))
     if not taken and (word := FORMS.word_alone.match(line)) is not None:
         yield _bare_key(word["key"]), word["value"], ""
+
+
+def _pairs_of_lists(lists: re.Match[str]) -> str:
+    """Return a list of names and one of as many numbers as facts: `dp=8, tp=2`; others as they are."""
+    names, sizes = re.findall(r"\w+", lists["names"]), re.findall(r"\d+", lists["sizes"])
+    pairs = (f"{name}={size}" for name, size in zip(names, sizes, strict=False))
+    return ", ".join(pairs) if len(names) == len(sizes) else lists[0]
 
 
 @lru_cache(maxsize=16)
@@ -345,7 +356,9 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
         return True
     if header_of(key).kind == "time" and match.string[match.end("value") :].lstrip().startswith("%"):
         return True  # `time spent waiting: 6.1 %`
-    if (unit or pattern is FORMS.bare) and canonical_time(key) is not None:
+    if pattern is FORMS.pair and match.string.startswith("%|", match.end("value")):
+        return True  # `Epoch 1: 100%|####|`
+    if (unit or pattern is FORMS.bare) and "/" not in key and canonical_time(key) is not None:
         return True  # `0.9 sec = 1.8 hours`
     return pattern is FORMS.bare and (key.lower() in _BEFORE or not (clock or _stands_bare(key)))
 
@@ -360,6 +373,9 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
     value, written = groups["value"], groups.get("unit", "")
     unit = written if " per " in written else re.sub(r"\s", "", written)
     if pattern is FORMS.alone:
+        key_before = FORMS.printed_beside.search(match.string[: match.start()])
+        if key_before and FORMS.number_behind.match(match.string, match.end()):
+            return None  # `loss 3.2 samples/s 97.9`: what seems a unit is the key of the next number
         if unit[0] != "/" and not _kind_of(unit) and not is_result(unit) and FORMS.result.match(unit.lower()) is None:
             return None
         key, unit = unit if unit[0] != "/" else "rate (1/s)", ""
@@ -462,6 +478,8 @@ def _has_result(line: str) -> bool:
 def runs_of(text: str) -> list[Run]:
     """Return the runs that a text tells of: from one count or chosen size to the next, or under headings if more."""
     text = FORMS.between_rules.sub(r"# \g<title>", text)
+    if "**" in text:
+        text = FORMS.emphasis.sub(lambda match: match["text"] or match["last"], text)
     by_heading = _runs(text, by_heading=True) if re.search(r"(?m)^(?:#{1,4} +\S|[ \t]*\[|\*\*)", text) else []
     runs = _runs(text)
     if len(by_heading) > max(1, len(runs)):
@@ -484,7 +502,9 @@ def _chosen_size(runs: Sequence[Run]) -> str | None:
 
 def _are_sizes(key: str, values: Sequence[Any]) -> bool:
     """Tell whether values are different whole numbers that measure and count nothing, also no lines of a run."""
-    differ = _whole(values) and len({*values}) == len(values) and len({*np.diff(values).tolist()}) > 1
+    # A log may print its first step, and then every tenth.
+    later = values[1:] if values[0] in (0.0, 1.0) and len(values) > LEAST_STEPS else values
+    differ = _whole(values) and len({*values}) == len(values) and len({*np.diff(later).tolist()}) > 1
     return differ and not (_is_count(key) or is_result(key))
 
 
@@ -529,7 +549,8 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
         for key, value, unit in facts:
             # `8 GPUs are as slow as 4 GPUs` is about 8.
             second_count = _is_count(key) and _key_meaning(key) in counts and len(clauses) == 1
-            if key in numbered or second_count or (not _has_result(line) and _repeats_count(run, key, value)):
+            repeats = second_count or (not _has_result(line) and _repeats_count(run, key, value))
+            if key in numbered or repeats or _compares(run, line, key, unit):
                 continue
             counts |= {_key_meaning(key)}
             of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
@@ -607,6 +628,12 @@ def _titles_of_lists(lines: Sequence[str]) -> dict[int, str]:
         if not any(_is_count(key) for key, *_ in facts_of(line))
     }
     return titles if len({*titles.values()}) == len(titles) > 1 else {}
+
+
+def _compares(run: Run, line: str, key: str, unit: str) -> bool:
+    """Tell whether a sentence only compares with another value of a setting, which the run has."""
+    has_value = run.spelled.get(_key_meaning(key), key) in run.values
+    return has_value and not (is_result(key, unit) or _is_count(key)) and FORMS.sentence.search(line) is not None
 
 
 def _differs_from_run(run: Run, key: str, value: Any) -> bool:

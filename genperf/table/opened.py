@@ -24,7 +24,16 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray
 from genperf.errors import GenperfError, TableError, attempted, counted, listed
 from genperf.table import content, documents, facts, shape
-from genperf.table.cells import EUROPEAN_GROUPS, Source, parsed_column, parts_of, source_of, source_of_frame, step
+from genperf.table.cells import (
+    EUROPEAN_GROUPS,
+    MOST_NAMES,
+    Source,
+    parsed_column,
+    parts_of,
+    source_of,
+    source_of_frame,
+    step,
+)
 from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in, seconds_of
 from genperf.table.importers import source_of_format
 from genperf.table.records import JSON, behind_json, read_records
@@ -292,18 +301,21 @@ def _without_repeats(
         is_known = canonical_of(name) is not None or plain_name(name) in words_of("log.counted")
         return name not in named, not is_known, not counts_devices(name), not facts.is_result(name)
 
-    def repeats(cells: Sequence[str], kept: Sequence[str]) -> bool:
-        """Tell whether cells equal those of a kept column wherever both are filled."""
-        pairs = [(a, b) for a, b in zip(kept, cells, strict=True) if a and b]
+    def is_batch(name: str) -> bool:
+        return "batch" in str(canonical_of(name))
+
+    def repeats(name: str, kept: str) -> bool:
+        """Tell whether a column equals a kept one wherever both are filled; a batch of 1 each counts no devices."""
+        pairs = [(a, b) for a, b in zip(full[kept], texts[name], strict=True) if a and b]
         equal = (a == b or abs(number_in(a) - number_in(b)) <= 1e-9 * abs(number_in(a)) for a, b in pairs)
         # A single value may be equal by chance.
-        return len({a for a, _ in pairs}) > 1 and all(equal)
+        return len({a for a, _ in pairs}) > 1 and is_batch(name) == is_batch(kept) and all(equal)
 
     full: dict[str, list[str]] = {}
     aliases: dict[str, str] = {}
     for name in sorted(texts, key=rank):
         cells = texts[name]
-        repeated = None if name in named else next((kept for kept in full if repeats(cells, full[kept])), None)
+        repeated = None if name in named else next((kept for kept in full if repeats(name, kept)), None)
         if repeated is None:
             full[name] = cells
         else:
@@ -492,11 +504,14 @@ def _table_or_log(text: str, name: str) -> Source:
         return source
     results = (labels(cells) for header, cells in source.cells.items() if facts.is_result(header))
     has_result = any(mostly_numbers(seconds_of(texts)) for texts in results)
-    if has_result or counts_vary(source.cells, named=False) or shape.melted(source) is not source:
+    words = (*words_of("headers.name_of_facts"), *words_of("headers.name_of_quantities"))
+    of_facts = not {*map(plain_name, source.cells)}.isdisjoint(words)
+    if not of_facts and (has_result or counts_vary(source.cells, named=False) or shape.melted(source) is not source):
         return source
-    # A log may hold a drawn table of something else, as of the devices.
-    log = facts.source_of_log(_DRAWN_LINE.sub("", text), name)
-    return replace(log, tables=(source, *source.tables)) if log is not None and log.steady else source
+    # A log may hold a drawn table of something else, as of the devices, or of names beside their values.
+    log = facts.source_of_log(_DRAWN_LINE.sub("", facts.FORMS.row_of_two.sub(r"\g<key>: \g<value>", text)), name)
+    is_log = log is not None and (log.steady or (of_facts and len(log) > 1))
+    return replace(log, tables=(source, *source.tables)) if log is not None and is_log else source
 
 
 def _table_within(text: str, name: str) -> Source | None:
@@ -665,7 +680,7 @@ def understood(
     if not named and not opened.runs and not counts_vary(opened.cells):
         opened = facts.source_of_steps(opened) or opened
     opened = _with_duration(opened) if any(MOMENT.fullmatch(name.lower()) for name in opened.cells) else opened
-    whole = _with_merged_cells(_without_idle(_without_job_steps(opened), named))
+    whole = _with_merged_cells(_without_idle(_without_rows_of_others(opened), named))
     whole = shape.with_variants(whole) if shape.VARIANT in named and shape.VARIANT not in whole.columns else whole
     whole = _with_parted_cells(whole) if not named and any(" / " in name for name in whole.columns) else whole
     apart = whole if named else facts.with_facts(shape.melted(whole))
@@ -723,13 +738,30 @@ def _with_duration(source: Source) -> Source:
     return source.changed(report, cells={**source.cells, "duration": (end - start) / np.timedelta64(1, "s")})
 
 
-def _without_job_steps(source: Source) -> Source:
-    """Leave out the rows of a scheduler's accounting that are steps of jobs, beside rows of the jobs."""
-    for cells in (cells for name, cells in source.cells.items() if plain_name(name) in words_of("columns.job")):
-        jobs = np.array([_JOB_STEP.fullmatch(text) is None for text in labels(cells).tolist()])
-        if jobs.any() and not jobs.all():
-            report = f"{counted(int((~jobs).sum()), 'step')} of jobs beside the jobs left out"
-            return source.take(np.flatnonzero(jobs)).changed(report)
+_STATISTIC = late(rf"{any_of('headers.statistic')}|p\d\d?|min|count|\d+ ?%")
+#: `mean`, `std`: a row about the others.
+_MEAN, _SPREAD = (late(rf"\W*{any_of(words)}\W*", re.IGNORECASE) for words in ("cells.mean", "columns.spread"))
+
+
+def _without_rows_of_others(source: Source) -> Source:
+    """Leave out rows about others: the steps of a scheduler's jobs beside the jobs, means of runs, and spreads."""
+    for name, cells in source.cells.items():
+        different = {*cells.tolist()} if cells.dtype.kind == "O" else set[Any]()
+        if plain_name(name) in words_of("columns.job"):
+            of_others = {cell for cell in different if _JOB_STEP.fullmatch(str(cell))}
+            row, what = "step", "of jobs beside the jobs"
+        else:
+            texts = different if len(different) <= MOST_NAMES else set[Any]()
+            means, spreads = ({c for c in texts if isinstance(c, str) and of.fullmatch(c)} for of in (_MEAN, _SPREAD))
+            # `mean` beside `p95` and `max` is what was measured.
+            runs = [c for c in texts - means - spreads if not _STATISTIC.fullmatch(str(c).strip().lower())]
+            of_others = means | spreads if runs else spreads
+            row, what = "row", f"about the others ({listed(sorted(of_others))} in '{name}')"
+        rows = source.cells[name].tolist() if of_others else []
+        is_run = np.array([cell not in of_others for cell in rows], dtype=bool)
+        if is_run.any() and not is_run.all():
+            report = f"{counted(int((~is_run).sum()), row)} {what} left out"
+            source = source.take(np.flatnonzero(is_run)).changed(report)
     return source
 
 

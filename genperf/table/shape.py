@@ -60,7 +60,7 @@ _EACH = late(r"(?<=\d)\s+(?:each|per\s+[^\W\d_]+)(?![^\W_])", re.IGNORECASE)
 _KIND = rf"(?={any_of('cells.kinds_of_devices')}s?(?![^\W_]))"
 #: `8x A100`, `llama_8xA100`, `8h100`, `A100 x 8`, `V100*8`, `A100 (8x)`; before a blank only at the start: `8 P100s`.
 _MULTIPLE = late(
-    rf"(?:^|(?<=[\s(_\-]))(\d+)(?:\s*[x×*]\s*(?=[^\W\d_])|{_KIND})|^(\d+)\s{_KIND}"
+    rf"(?:^|(?<=[\s(_\-]))(\d+)(?:\s*[x×*]\s*(?=[^\W\d_])|{_KIND})|^(\d+)\s(?:{_KIND}|(?={any_of('cells.kinds_of_machines')}))"
     r"|(?:(?<=\w)\s+|(?<=[a-z]\d{2})|(?<=[a-z]\d{3}))[x×*]\s?(\d+)(?!\w)|\((\d+) ?[x×]\)",
     re.IGNORECASE,
 )
@@ -91,10 +91,11 @@ _HAN = any_of("log.counted_without_blank")
 _WITHOUT_BLANK = late(rf"(?<=\d)(\s*{_HAN})(?=[^\W\d_])")
 _ON_ONE_NODE = late(rf"(?<!\w)1\s*{any_of('cells.nodes')}\s*(?=\d+\s*{_HAN})")
 _FILE_END = late(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNORECASE)
-#: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16`, `v3-32` behind it.
+#: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16`, `v3-32` behind it, but `DGX-2`.
 _NUMBER_FIRST = late(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>(?!xlarge)[^\W\d_]+)(?![^\W_])")
 _WORD_FIRST = late(
-    r"(?<![^\W_])(?P<word>[^\W\d_]+(?:\d+[^\W\d_]?(?=[-_]\d))?)(?:[\s_\-]+|(?<=[^\W\d_]{3}))(?P<number>\d+)(?![^\W_])"
+    rf"(?<![^\W_])(?!(?i:{any_of('cells.kinds_of_machines')}))(?P<word>[^\W\d_]+(?:\d+[^\W\d_]?(?=[-_]\d))?)"
+    r"(?:[\s_\-]+|(?<=[^\W\d_]{3}))(?P<number>\d+)(?![^\W_])"
 )
 #: `L20`, `p16` between signs that part a name; `A10` and `V100` alone are names of devices.
 _LETTER_FIRST = late(r"(?<![^\W_])(?!\A[A-Z]+\d+\Z)(?P<word>[^\W\d_]{1,2})(?P<number>\d+)(?![^\W_])")
@@ -638,6 +639,21 @@ def _without(read: Callable[[str], Taken | None], words: Collection[str]) -> Cal
     return reading
 
 
+def number_in_names(names: Sequence[str]) -> list[int] | None:
+    """Return the number by which alone names differ, `r50_8`, `r50_16`; None where more differs or runs are numbered.
+
+    >>> number_in_names(["r50_8", "r50_16", "r50_64"]), number_in_names(["run1", "run2", "run3"])
+    ([8, 16, 64], None)
+    """
+    places = [*zip(*(re.split(r"(\d+)", name) for name in names), strict=False)]
+    differ = [k for k, pieces in enumerate(places) if len({*pieces}) > 1]
+    if len(differ) != 1 or len({len(re.split(r"\d+", name)) for name in names}) > 1:
+        return None
+    numbers = [int(piece) if piece.isdecimal() else 0 for piece in places[differ[0]]]
+    least, counts_up = min(numbers), max(numbers) - min(numbers) < len({*numbers})
+    return None if counts_up or not least or any(number % least for number in numbers) else numbers
+
+
 def with_factors(source: Source) -> Source:
     """Return a table with columns of the numbers in names: of `resnet_8gpu`, `resnet_16gpu` a column `gpu` of 8, 16.
 
@@ -889,7 +905,8 @@ def _hold_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
     numbers = [{values[column] for values, _ in parsed.values()} for column in columns]
     smallest = [min(n) for n in numbers]
     multiples = all(low >= 1 and not any(k % low for k in n) for n, low in zip(numbers, smallest, strict=True))
-    sizes = {"v", "b", "m", "k", "gb", "bit", "fp", "bf"} & {column.lower() for column in columns}
+    # `V100 16G`, but `n2_g8`.
+    sizes = {"v", "b", "m", "k", "gb", "bit", "fp", "bf"} & {column.lower() for column in columns} or {"G"} & {*columns}
     # A count of devices may be beside one of nodes; a batch has its own word.
     named = all(canonical_of(column) is not None and meant_by(column) not in LEVELS for column in columns)
     # `1 GPU`, `8 GPUs (NVLink)` begin with what they count.

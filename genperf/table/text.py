@@ -314,7 +314,10 @@ def _with_one_header(records: Sequence[Record]) -> list[Record]:
     for name, below in zip(upper, lower, strict=True):
         above.append(name or (above[-1] if above and below else ""))
     over_several = {name for name, count in Counter(above).items() if name and count > 1}
-    header = [f"{n} {b}".strip() if n in over_several else b or n for n, b in zip(above, lower, strict=True)]
+    # `samples/s | batch | batch` above `gpus | 32 | 64`: the corner names the values.
+    is_corner = bool(lower[0]) and upper[0] not in over_several and (is_result(upper[0]) or is_relative(upper[0]))
+    corner = f"{upper[0]} " if is_corner else ""
+    header = [f"{corner}{n} {b}".strip() if n in over_several else b or n for n, b in zip(above, lower, strict=True)]
     under = [k for k, name in enumerate(above) if name in over_several]
     beside = [name for k, name in enumerate(header) if k not in under]
     counts_below = bool(beside) and all(lower[k].isdecimal() for k in under)
@@ -432,7 +435,7 @@ def _at_headers(
         elif section and not record[0] and filled:
             table.append((line, [section, *record[1:]]))
         elif not table or (
-            (line in header_lines and record != header)
+            (line in header_lines and record != header and (gap_above or not _goes_on(table, record)))
             or _begins(record, below[:2], header, (gap_above and not is_upper) or bool(title), len(table) == 1)
         ):
             if len(table) == 1 and _is_title(header, record):
@@ -444,6 +447,13 @@ def _at_headers(
             table.append((line, record))
         gap_above = not filled or gap_below
     return tables
+
+
+def _goes_on(table: Sequence[Record], record: Sequence[str]) -> bool:
+    """Tell whether a record has numbers where the row above has them: a rule below it parts rows, and no header."""
+    (_, head), *_, (_, above) = table
+    same = [*map(_is_number, record)] == [*map(_is_number, above)] and any(map(_is_number, record))
+    return len(table) > 1 and same and record[0] != head[0] and not _counts_runs(record)
 
 
 def _titled_by_corners(tables: Sequence[tuple[str, bool, list[Record]]]) -> list[tuple[str, bool, list[Record]]]:

@@ -22,6 +22,8 @@ _BESIDE_A_PASS = ("global_batch", "micro_batches", *WAYS[1:])
 IN_TOKENS = late("tokens?", re.IGNORECASE)
 _RELATIVE = late(rf"(^|.*_){any_of('columns.relative', 'columns.efficiency')}(_.*)?")
 _EFFICIENCY = late(rf"(^|.*_){any_of('columns.efficiency')}(_.*)?")
+#: The speed-up or the efficiency as a function of a count: `S(p)`, `E(n)`.
+_OF_A_COUNT = late(r"[SE] ?\([A-Za-z]\)")
 #: What a title or a cell says of how runs were scaled: "Strong scaling, ResNet-50".
 TITLE_OF_SCALED = late(any_of("cells.kind_in_a_title"))
 
@@ -329,7 +331,9 @@ def _spelled(names: Iterable[str]) -> set[str]:
 
 
 def is_relative(name: str) -> bool:
-    """Tell whether a column is a throughput over a constant, of all devices or of one, by its name: `speedup`."""
+    """Tell whether a column is a throughput over a constant, of all devices or of one: `speedup`, `S(p)`."""
+    if _OF_A_COUNT.fullmatch(name.strip()) is not None:
+        return True
     return _RELATIVE.fullmatch(plain_name(name).replace("/", "_").strip("_.")) is not None
 
 

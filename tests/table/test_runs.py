@@ -82,6 +82,15 @@ SHAPES = {
         "# of Nodes,Rate,,,,\n,A,B,,,\n1,16,20,,,\n2,29,30,,,\n",
         {"# of Nodes": ["1", "2"], "Rate A": ["16", "29"], "Rate B": ["20", "30"]},
     ),
+    "rules between the rows of a drawn table": (
+        "| batch | gpus | img/s |\n|--|--|--|\n| 32x1 | 1 | 100 |\n| 32x2 | 2 | 190 |\n|--|--|--|\n"
+        "| 64x1 | 1 | 120 |\n| 64x2 | 2 | 230 |\n",
+        {"batch": ["32x1", "32x2", "64x1", "64x2"], "img/s": ["100", "190", "120", "230"]},
+    ),
+    "machines with a number in their names": (
+        "system,gpus,img/s\nDGX-1 (8x V100 16G),1,100\nDGX-1 (8x V100 16G),8,700\nDGX-2 (16x V100 32G),16,1600\n",
+        {"DGX": None, "G": None, "gpus": ["1", "8", "16"]},
+    ),
     "rows that end before the header": (
         "what,2 cards,4 cards,8 cards\na,369,313\nb,344,338\n", {"cards": ["2", "4", "2", "4"]},
     ),
@@ -94,6 +103,35 @@ def test_a_table_of_another_shape(shape: str, tmp_path: Path) -> None:
     (tmp_path / "runs.csv").write_text(text, encoding="utf-8")
     read = columns(tmp_path / "runs.csv")
     assert {name: read.get(name) for name in expected} == expected
+
+
+def test_notes_with_emphasis_and_tables_of_names_beside_values_are_runs(tmp_path: Path) -> None:
+    runs = [(1, 1, 15.4), (2, 1, 20.6), (2, 4, 34.7)]
+    note = "At batch size {b} it gains less than one would hope when it is compared to batch size 2."
+    settings, table = "## Run\n- **Nodes:** {n}\n- **Batch Size:** {b}\n\n", "| Metric | Value |\n|--|--|\n"
+    text = f"{settings}{table}| Speed (tokens/sec) | {{v}} |\n\n"
+    (tmp_path / "notes.md").write_text("".join((text + note + "\n\n").format(n=n, b=b, v=v) for n, b, v in runs))
+    read = columns(tmp_path / "notes.md")
+    assert [read[name] for name in ("Nodes", "Batch Size", "Speed (tokens/sec)")] == [
+        ["1.0", "2.0", "2.0"], ["1.0", "1.0", "4.0"], ["15.4", "20.6", "34.7"]
+    ]  # fmt: skip
+
+
+def test_a_log_of_its_first_step_and_then_every_tenth_is_one_run(tmp_path: Path) -> None:
+    log = "".join(f"step: {k}  loss: 3.2  tps: {7000 + k % 7:,}\n" for k in (1, *range(10, 90, 10)))
+    (tmp_path / "log.txt").write_text("Building device mesh with ['dp', 'tp'], [8, 2]\n" + log, encoding="utf-8")
+    read = columns(tmp_path / "log.txt")
+    assert [read[name] for name in ("dp", "tp", "tps")] == [["8.0"], ["2.0"], ["7003.0"]]
+
+
+@pytest.mark.parametrize("names", ["{}.log", "r50_bs256_{}.log", "{}/train.log"])
+def test_a_count_that_nothing_else_says_is_the_number_by_which_names_differ(names: str, tmp_path: Path) -> None:
+    for n in (1, 2, 4, 8):
+        path = tmp_path / names.format(n)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(f"step {k} time {0.5 / n**0.9:.4f} s\n" for k in range(20)), encoding="utf-8")
+    answer = ask(str(tmp_path), at={"gpus": 16})
+    assert answer.answers[0].value == pytest.approx(0.5 / 16**0.9, rel=0.2)
 
 
 def test_the_question_is_read_as_a_row(tmp_path: Path) -> None:
