@@ -98,21 +98,8 @@ FORMS = Patterns(
 )
 #: The patterns of a fact, in the order in which a line is searched for them.
 _NAMES_IN_ORDER = (
-    *(
-        "member",
-        "listed",
-        "named_devices",
-        "flag",
-        "in_path",
-        "of_a_step",
-        "of_a_count",
-        "pair",
-        "alone",
-        "took",
-        "of",
-        "elapsed",
-    ),
-    *("counted", "counted_in_han", "bare"),
+    *("member", "listed", "named_devices", "flag", "in_path", "of_a_step", "of_a_count", "pair", "alone", "took", "of"),
+    *("elapsed", "counted", "counted_in_han", "bare"),
 )
 _PATTERNS = [getattr(FORMS, name) for name in _NAMES_IN_ORDER]
 _LEFT, _SO_FAR = frozenset(words_of("headers.left")), frozenset(words_of("headers.so_far"))
@@ -569,7 +556,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
         runs.pop()
     for run in runs:
         _add_pace(run)
-    return _with_headings(_without_setup(runs))
+    return _with_headings(_with_one_time(_without_setup(runs)))
 
 
 def _note_moment(run: Run, line: str, facts: Sequence[tuple[str, Any, str]]) -> None:
@@ -607,6 +594,20 @@ def _pace(moments: Array) -> list[float]:
     stride = max(1, int(np.ceil(LONG * tick / mean))) if mean else 1
     steps, took = np.diff(numbers[::stride]), np.diff(seconds[::stride])
     return [float(value) for value in (took / np.where(steps > 0.0, steps, np.nan)) if value > 0.0]
+
+
+def _with_one_time(runs: list[Run]) -> list[Run]:
+    """Return runs of a time each, of which only some say what of, with the others under that name: `it took 5 s`."""
+    kinds = [{key: header_of(key).kind or _kind_of(run.units.get(key, "")) for key in run.results} for run in runs]
+    times = [[key for key, kind in of_run.items() if kind == "time"] for of_run in kinds]
+    names = {key for of_run in times for key in of_run}
+    named = [key for key in names if key != "time" and key not in words_of("log.took")]
+    if len(named) == 1 < len(names) and {*map(len, times)} == {1}:
+        for run, (key,) in zip(runs, times, strict=True):
+            values, unit = run.values.pop(key), run.units.pop(key, "s")
+            run.values[named[0]] = [_in_unit(value, unit, "s") for value in values]
+            run.units[named[0]] = "s"
+    return runs
 
 
 def _with_headings(runs: list[Run]) -> list[Run]:

@@ -117,6 +117,41 @@ def test_notes_with_emphasis_and_tables_of_names_beside_values_are_runs(tmp_path
     ]  # fmt: skip
 
 
+def test_sentences_that_tell_of_one_time_in_other_words_are_runs_of_it(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text(
+        "Timings\n\nOn 1 V100 an epoch took 3 h 20 min. On 2 V100s it took 1 h 44 min, and on 4 V100s 56 min.\n"
+    )
+    read = columns(tmp_path / "notes.txt")
+    assert [read[name] for name in ("devices", "epoch time")] == [
+        ["1.0", "2.0", "4.0"],
+        ["12000.0", "6240.0", "3360.0"],
+    ]
+
+
+def test_keys_and_numbers_without_signs_belong_together(tmp_path: Path) -> None:
+    lines = {2: "epoch 2 train loss 3.2 samples/s 97.9", 4: "epoch 2 train loss 3.1 samples/s 188.1"}
+    (tmp_path / "jobs.out").write_text("".join(f"== job: nodes={n} ==\n{line}\n" for n, line in lines.items()))
+    assert columns(tmp_path / "jobs.out")["samples/s"] == ["97.9", "188.1"]
+    (tmp_path / "log").write_text("Step: 3 Batch time: 0.300 Images/s: 213.3\n| ms/batch 300.2 | loss 8.1 |\n")
+    assert columns(tmp_path / "log")["Images/s"] == ["213.3"]
+
+
+def test_rows_about_other_rows_are_no_runs(tmp_path: Path) -> None:
+    cells = {"1": 100.0, "2": 102.0, "mean": 101.0, "std": 1.4}
+    rows = [f"{n},{run},{time / n}" for n in (1, 2, 4) for run, time in cells.items()]
+    (tmp_path / "runs.csv").write_text("gpus,run,time_s\n" + "\n".join(rows), encoding="utf-8")
+    assert columns(tmp_path / "runs.csv")["run"] == ["1", "2"] * 3
+    (tmp_path / "of.csv").write_text("gpus,stat,ms\n1,mean,9\n1,p95,12\n1,std,1\n2,mean,5\n2,p95,8\n2,std,1\n")
+    assert columns(tmp_path / "of.csv")["stat"] == ["mean", "p95"] * 2
+
+
+def test_a_wanted_header_that_became_rows_is_that_of_its_rows(tmp_path: Path) -> None:
+    rows = "| 1 | 900 | 90 |\n| 2 | 880 | 86 |\n| 4 | 850 | 81 |\n"
+    (tmp_path / "wide.md").write_text(f"| slices | 7B tok/s/chip | 70B tok/s/chip |\n|--|--|--|\n{rows}")
+    values = [ask(str(tmp_path / "wide.md"), f"{size}B tok/s/chip", {"slices": 8}).answers[0].value for size in (7, 70)]
+    assert values == [pytest.approx(820, rel=0.1), pytest.approx(76, rel=0.1)]
+
+
 def test_a_log_of_its_first_step_and_then_every_tenth_is_one_run(tmp_path: Path) -> None:
     log = "".join(f"step: {k}  loss: 3.2  tps: {7000 + k % 7:,}\n" for k in (1, *range(10, 90, 10)))
     (tmp_path / "log.txt").write_text("Building device mesh with ['dp', 'tp'], [8, 2]\n" + log, encoding="utf-8")
