@@ -445,6 +445,8 @@ def parsed_column(
         again = (step(f"{counted(sum(unique[text] for text in bare), 'cell')}: the name removed from '{name}'"),)
         unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
     with_point = [text for text in unique if "." in text]
+    # `666` beside `1.232`, in a language with a decimal comma: decimals would be as many in all cells.
+    points |= comma and any(len(text) == 3 and text.isdecimal() for text in unique)
     points = points and bool(with_point) and all(EUROPEAN_GROUPS.fullmatch(text.split()[0]) for text in with_point)
     if not points and text_numbers([*unique]) is not None:
         return (np.array(cells, dtype=object), "", again) if again else None

@@ -859,7 +859,8 @@ def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False
     if not (points or decimal_point) and any("decimal comma read" in note.text for note in steps):
         # Beside `1.904,5` and `18,80` the points of other columns part thousands, and no comma does.
         return _with_numbers(source, units, points=True)
-    for name in (n for n in texts if not (points or decimal_point) and header_of(n).kind == "rate"):
+    unread = [n for n in texts if n not in read and header_of(n).kind == "rate"]
+    for name in unread if not (points or decimal_point) else ():
         dotted = [text for text in texts[name] if isinstance(text, str) and "." in text]
         may_part = source.delimiter == ";" or all(text.endswith("0") for text in dotted)
         if dotted and may_part and all(map(EUROPEAN_GROUPS.fullmatch, dotted)):

@@ -885,7 +885,7 @@ def _drawn(text: str) -> Iterator[Record]:
             cells = re.split(r"(?<!\\)\|", row.removeprefix("|").removesuffix("|"))
             yield (
                 number,
-                [re.sub(r"\\([|*_#~])", r"\1", re.sub(r"^(\*\*|`|_)(.*)\1$", r"\2", c.strip())) for c in cells],
+                [re.sub(r"\\([|*_#~])", r"\1", re.sub(r"^(\*\*|`|__?)(.*)\1$", r"\2", c.strip())) for c in cells],
             )
 
 

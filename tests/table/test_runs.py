@@ -91,6 +91,13 @@ SHAPES = {
         "system,gpus,img/s\nDGX-1 (8x V100 16G),1,100\nDGX-1 (8x V100 16G),8,700\nDGX-2 (16x V100 32G),16,1600\n",
         {"DGX": None, "G": None, "gpus": ["1", "8", "16"]},
     ),
+    "points between thousands beside whole numbers": (
+        "Knoten;GPUs;Bilder/s\n1;4;344\n2;8;666\n4;16;1.232\n", {"Bilder/s": ["344.0", "666.0", "1232.0"]},
+    ),
+    "cells in bold": (
+        "| net | 1 GPU | 8 GPUs |\n|--|--|--|\n| a | 333 | __2245__ |\n| b | **266** | 470 |\n",
+        {"value": ["333", "2245", "266", "470"]},
+    ),
     "rows that end before the header": (
         "what,2 cards,4 cards,8 cards\na,369,313\nb,344,338\n", {"cards": ["2", "4", "2", "4"]},
     ),
