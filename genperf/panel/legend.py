@@ -127,7 +127,8 @@ def column_by_name(legend: Legend, name: str, columns: Collection[str]) -> str |
     varied = [n for n, entry in legend.columns.items() if entry.distinct > 1 or legend.rows < 2]
     if named is not None and meant_by(name) in LEVELS and plain_name(name) not in plain_name(named).split("_"):
         # `workers` are the `dataloader_workers` beside `gpus`.
-        ending = [n for n in varied if n in columns and plain_name(n).split("_")[1:][-1:] == [plain_name(name)]]
+        numeric = [n for n in varied if n in columns and n in legend.columns and legend.columns[n].numeric]
+        ending = [n for n in numeric if plain_name(n).split("_")[1:][-1:] == [plain_name(name)]]
         named = ending[0] if len(ending) == 1 and meant_by(ending[0]) is None else named
     if named is not None:
         spelled = {**{column: column for column in columns}, **legend.aliases} if named not in varied else {}

@@ -756,11 +756,12 @@ def _without_rows_of_others(source: Source) -> Source:
             # `mean` beside `p95` and `max` is what was measured.
             runs = [c for c in texts - means - spreads if not _STATISTIC.fullmatch(str(c).strip().lower())]
             of_others = means | spreads if runs else spreads
-            row, what = "row", f"about the others ({listed(sorted(of_others))} in '{name}')"
+            row, what = "row", "about the others"
         rows = source.cells[name].tolist() if of_others else []
         is_run = np.array([cell not in of_others for cell in rows], dtype=bool)
         if is_run.any() and not is_run.all():
-            report = f"{counted(int((~is_run).sum()), row)} {what} left out"
+            examples = f" ({listed(sorted(of_others))} in '{name}')" if row == "row" else ""
+            report = f"{counted(int((~is_run).sum()), row)} {what}{examples} left out"
             source = source.take(np.flatnonzero(is_run)).changed(report)
     return source
 

@@ -154,7 +154,7 @@ def asking(shell: Shell) -> Shell:
     ("task", "answer"),
     [
         (0, r"Expect [\d,]+ images/s at gpus=64"),
-        (1, r"512 gpus +4\d(\.\d)? d +1\.3\d M +[34]\.\d\d? M tokens/s +8\d %"),
+        (1, r"64 nodes +4\d(\.\d)? d +1\.3\d M +[34]\.\d\d? M tokens/s +8\d %"),
         (2, r"that keeps both is 8 gpus\. It takes 4\.7\d d .*1,8\d0 "),
         (3, r"what two nodes cost rests on the hint(?s:.*)Expect [\d,]+ samples/s at gpus=64"),
         # The best configuration with its days and its cost.
