@@ -437,7 +437,7 @@ class _Words(Struct, dict=True):
             switch = None
         if switch is not None and not self.has_value(end_of_switch) and self.word(end_of_switch) not in switch:
             before, behind = self.word(place - 1), self.word(end_of_switch).lower()
-            is_judged = behind in words_of("headers.cost")
+            is_judged = behind in (*words_of("headers.cost"), *words_of("headers.judged"))
             if _EACH.fullmatch(before) or _WHICH.fullmatch(before) or is_judged:
                 self.compared = switch[0]
                 return end_of_switch + is_judged, "", ""
@@ -513,9 +513,11 @@ class _Words(Struct, dict=True):
             topics = TOPICS if self.has_ways else TOPICS[: TOPICS.index(LAYOUT)]
             topic = next((f"--{name}" for name in topics if word in words_of(f"headers.{name}")), "")
             before = self.phrases[-1][0] if self.phrases and not self.is_prose(self.word(place - 1)) else ""
-            if topic == "--cost" and self.is_compared(before):
+            before = column_by_name(self.legend, before, self.legend.columns) or before
+            if (topic == "--cost" or word in words_of("headers.judged")) and self.is_compared(before):
                 # `is fsdp worth it` compares it with the others.
-                self.compared = self.phrases.pop()[0]
+                self.compared = before
+                self.phrases.pop()
                 return place + 1, "", ""
             if word in ("fit", "fits") and self.limits_memory:
                 self.phrases.append(("--memory_limit", OF_THE_DEVICE))

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from genperf.errors import TableError, did_you_mean, listed, misspelt, suggest
 from genperf.formula.amounts import amount, plain_amounts
+from genperf.panel.evidence import role_by_words
 from genperf.panel.legend import (
     SCALE,
     Legend,
@@ -67,6 +68,8 @@ _SIDES = re.compile(r"[1-9]\d*(?:[x×*][1-9]\d*){2,}")
 MARKS = "`*_"
 #: Different cells per row above which a column of texts names the runs. A guess.
 NAMES_OF_RUNS = 0.7
+#: Different values per row up to which a column of numbers without a unit is a setting. A guess.
+REPEATED = 0.5
 
 
 class Requested(Struct, frozen=True):
@@ -135,8 +138,8 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
         absent += [n for n in nameless if n not in {*open_settings}]
     for name, value in at.items():
         column, text, measured = _column_of_setting(legend, name, value.strip())
-        if measured and meant_by(measured) is not None:
-            # A factor by name, `micro batch`, is left open, and no quantity.
+        if measured and _is_setting(legend, measured):
+            # `micro batch` without a value is left open.
             continue
         if measured:
             wanted = wanted or measured
@@ -307,6 +310,12 @@ def _runs_threads(legend: Legend) -> bool:
     """Tell whether the runs varied processes and the threads of each, which together are the cores."""
     columns = (column_of(part, legend.columns) for part in ("workers", "threads"))
     return all(column is not None and legend.columns[column].distinct > 1 for column in columns)
+
+
+def _is_setting(legend: Legend, column: str) -> bool:
+    """Tell whether a column of numbers is a setting: a factor by name, or without a unit where values come again."""
+    has_unit = bool(header_of(column).kind or role_by_words(column))
+    return meant_by(column) is not None or (not has_unit and legend.columns[column].distinct <= REPEATED * legend.rows)
 
 
 def _measured_column_named(legend: Legend, text: str) -> str:
