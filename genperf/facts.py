@@ -319,15 +319,14 @@ class Planned(Struct, frozen=True):
         return self.named or self.sought
 
     @property
-    def amount_of_aim(self) -> float:
-        """The time or the cost that the plan keeps low, as its aim is; infinite where the plan is not kept."""
-        is_kept = self.best is not None and not self.breaks
-        return float(getattr(self.chosen, self.plan.aim).value) if is_kept else float("inf")
+    def rank(self) -> tuple[float, float]:
+        """What is least for the best of several plans: its time or cost, by its aim, else how far it is from its limit.
 
-    @property
-    def least_of_limit(self) -> float:
-        """The upper end of what comes nearest to the limit that no count keeps: of the time, or else of the cost."""
-        return self.chosen.total.upper if self.late else self.chosen.cost.upper
+        That is the upper end of the time, or else of the cost; the amount of a plan that is not kept is infinite.
+        """
+        is_kept = self.best is not None and not self.breaks
+        amount = float(getattr(self.chosen, self.plan.aim).value) if is_kept else float("inf")
+        return amount, self.chosen.total.upper if self.late else self.chosen.cost.upper
 
     @property
     def numbers(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +64,7 @@ from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult, answering
 from genperf.search.optimize import optimize
-from genperf.search.problem import Goal, best_first, winners
+from genperf.search.problem import Goal, best_first, most_measured_group, winners
 from genperf.search.space import layouts, split_columns
 from genperf.search.suggest import suggest
 from genperf.table.cells import Source, source_of_columns
@@ -74,6 +74,8 @@ from genperf.words.limit import COMPUTATION
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import LIKELY_TO_FIT
 
+#: Models, each after the levels of its group.
+Groups: TypeAlias = Sequence[tuple[dict[str, str], FitResult]]
 #: Relative difference up to which a count is the one that was measured: rounding errors.
 EXACTLY = 1e-9
 #: What a question calls the best count where time is all that matters.
@@ -305,11 +307,9 @@ def facts_at(result: FitResult, at: Mapping[str, Any], question: Question) -> Fa
         question = replace(question, plan=plan_of_times(result, at, question))
         at = {name: value for name, value in at.items() if name not in kept_by_plan(result.panel, at)[0]}
     if question.plan is not None:
-        (named, kind), start = kept_by_plan(result.panel, at), result.query(at).single(ONE)
-        plan = planned(result, start, question, named, kind)
-        # What is left open is as the plan had it at its count.
-        opened = {} if named else left_open(result.panel, start, at)
-        beside = {name: plan.sought.at[name] for name in opened if name != plan.name}
+        named, kind = kept_by_plan(result.panel, at)
+        plan = planned(result, result.query(at).single(ONE), question, named, kind)
+        beside = {} if named else kept_open(result.panel, plan, at)
         nodes = result.panel.machine.columns.get("nodes")
         of_nodes = {nodes.name: beside[nodes.name]} if nodes is not None and nodes.name in beside else {}
         named = named or {plan.name: plan.sought.count, **of_nodes}
@@ -552,6 +552,23 @@ def kept_by_plan(panel: Panel, at: Mapping[str, Any]) -> tuple[dict[str, Any], G
     is_open = {meant[name] for name in named} <= {*SPLITS} and "workers" not in panel.machine.settled(meant.values())
     of_device: Growth | None = "weak" if "batch" in meant.values() else None
     return {} if is_open else named, "strong" if "global_batch" in meant.values() else of_device
+
+
+def kept_open(panel: Panel, plan: Planned, at: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a question leaves open as a plan had it at the count that it seeks."""
+    return {name: value for name, value in left_open(panel, plan.sought.at, at).items() if name != plan.name}
+
+
+def group_of_question(models: Groups, at: Mapping[str, Any], question: Question) -> tuple[dict[str, str], FitResult]:
+    """Return the group that answers: of several with a plan that which does it best, else the most measured one."""
+    plans = list[tuple[tuple[float, float], int]]()
+    for place, (group, result) in enumerate(models if question.plan is not None and len(models) > 1 else ()):
+        with suppress(GenperfError):
+            named, kind = kept_by_plan(result.panel, at)
+            of_group = question.about(result, group)
+            plan = planned(result, result.query(at).single(ONE), of_group, named, kind)
+            plans.append((plan.rank, place))
+    return models[min(plans)[1]] if plans else most_measured_group(models)
 
 
 class _Tried(Struct, frozen=True, eq=False):

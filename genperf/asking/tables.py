@@ -23,6 +23,7 @@ from genperf.asking.ask import (
     Measured,
     Question,
     facts_at,
+    group_of_question,
     in_names_of_files,
     measured,
     measured_text,
@@ -41,7 +42,7 @@ from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.configurations import forecast_at, kept_beside
 from genperf.panel.evidence import MONEY, TableColumn, is_size
-from genperf.panel.legend import SCALE
+from genperf.panel.legend import SCALE, newest_first
 from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
 from genperf.panel.phrases import SeveralValuesError
@@ -52,7 +53,7 @@ from genperf.panel.reading import MAY_NAME, MOST_EFFICIENT, Reading
 from genperf.prediction import Schema, stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, is_model
-from genperf.search.problem import models_of, most_measured_group
+from genperf.search.problem import models_of
 from genperf.search.space import read_grid
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_number, label, rows_of
@@ -295,11 +296,12 @@ def ask_fitted(
     """
     requested = fitted.requested(at)
     models, named = models_of(fitted.blind_by(requested.notes), requested.at)
-    group, fitted = most_measured_group(models)
-    left_open = {n: level for n, level in group.items() if any(other[n] != level for other, _ in models)}
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
     question, options = question or Question(), {n: of for n, of in requested.options.items() if n != "want"}
-    question = (question.with_words(options) if options else question).about(fitted, group)
+    question = question.with_words(options) if options else question
+    group, fitted = group_of_question(models, wanted, question)
+    question = question.about(fitted, group)
+    left_open = {n: level for n, level in group.items() if any(other[n] != level for other, _ in models)}
     want = want or requested.options.get("want")
     schema, axis = fitted.schema, fitted.panel.axis.factor
     wanted = wanted if question.plan or question.times else forecast_at(fitted.panel, wanted)
@@ -588,7 +590,7 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
         key: (varied_at[key], measured_at[key], len(np.unique(of_key)), np.nanmax(of_key, initial=0.0))
         for key, of_key in runs_of.items()
     }
-    best = max(size_of, key=size_of.__getitem__)
+    best = min(size_of, key=lambda key: ([-float(size) for size in size_of[key]], [*map(newest_first, key)]))
     # The levels of each series by column, those of the best first.
     levels = {key: dict(zip(names, key, strict=True)) for key in (best, *(k for k in matching if k != best))}
     free = [n for n in names if n not in at and len({of_key[n] for of_key in levels.values()}) > 1]
@@ -680,7 +682,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         """Return a line for another series that may be meant, at the same configuration; None without a model."""
         if self.question.plan is not None:
             plan = self._plan_in(at, levels)
-            return None if plan is None else (plan.amount_of_aim, f"{join_values(levels)}: {plan_in_short(plan)}")
+            return None if plan is None else (plan.rank[0], f"{join_values(levels)}: {plan_in_short(plan)}")
         another = replace(self, series=_series(self.reading, {**at, **levels}))
         with suppress(GenperfError):
             model, _ = another.fitted(name)
@@ -716,8 +718,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         plans = [(plan, levels) for levels in left_open if (plan := self._plan_in(at, levels)) is not None]
         if not plans:
             return self.series
-        # Where none keeps the plan, that which comes nearest to its limit.
-        _, levels = min(plans, key=lambda of: (of[0].amount_of_aim, of[0].least_of_limit))
+        _, levels = min(plans, key=lambda of: of[0].rank)
         others = tuple(other for other in left_open if other != levels)
         return replace(_series(self.reading, {**at, **levels}), taken=levels, others=others)
 

@@ -157,6 +157,16 @@ def same(cell: str, text: str) -> bool:
     return cell.strip().lower() == text.strip().lower() or (amount(cell) is not None and amount(cell) == amount(text))
 
 
+def newest_first(level: str) -> tuple[int, str]:
+    """Return a key by which levels are sorted: dates the latest one first, others by their names.
+
+    >>> sorted(["2026-01-31", "2026-03-01"], key=newest_first), sorted(["b", "a"], key=newest_first)
+    (['2026-03-01', '2026-01-31'], ['a', 'b'])
+    """
+    date = re.match(r"(\d{4})-(\d\d)-(\d\d)", level)
+    return (-int("".join(date.groups())) if date else 0), level
+
+
 def in_title(text: str, title: str) -> bool:
     """Return whether a title has the words of a text: `bert` of `BERT-Large, 512 tokens`; numbers tell nothing."""
     return amount(text) is None and level_with(text, [title]) != ""

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from genperf import __version__
-from genperf.asking.ask import Question
+from genperf.asking.ask import Question, group_of_question
 from genperf.attribution import Scaling
 from genperf.attribution.answers import FORM, doublings_for_people
 from genperf.attribution.elasticity import doublings_by_level
@@ -54,7 +54,7 @@ from genperf.reporting.place import (
 )
 from genperf.reporting.proposal import asset, filled
 from genperf.result import FitResult, GroupedResult
-from genperf.search.problem import Goal, capacity_constraints, models_of, most_measured_group
+from genperf.search.problem import Goal, capacity_constraints, models_of
 from genperf.search.space import split_columns
 from genperf.table.content import write_file
 from genperf.validation import Validation, validate
@@ -401,10 +401,11 @@ def page(
     view = view or View()
     check_interval(view.interval)
     question_group: tuple[str, ...] | None = None
-    if isinstance(what, GroupedResult) and any(name in (view.target or {}) for name in what.group):
+    names_group = any(name in (view.target or {}) for name in getattr(what, "group", ()))
+    if isinstance(what, GroupedResult) and (names_group or view.question.plan is not None):
         # The groups that the question leaves, and first the one that `ask` takes of them.
-        groups_meant, _ = models_of(what, view.target or {})
-        question_group = tuple(most_measured_group(groups_meant)[0].values())
+        groups_meant, target = models_of(what, view.target or {})
+        question_group = tuple(group_of_question(groups_meant, target, view.question)[0].values())
         what = replace(what, results={tuple(group.values()): result for group, result in groups_meant})
     view = view.priced(models_of(what, {})[0])
     result, groups = what.first, _groups(what, view, workers, question_group)

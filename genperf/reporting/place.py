@@ -18,6 +18,7 @@ from genperf.asking.ask import (
     expectation,
     facts_of,
     kept_by_plan,
+    kept_open,
     planned,
     question_of,
     steps_of_plan,
@@ -273,6 +274,7 @@ def place_of(
     name = factor.name
     named, kind = kept_by_plan(result.panel, configuration)
     count_given = name in configuration or bool(named)
+    requested = configuration
     configuration = configuration if count_given else forecast_at(result.panel, configuration, name)
     at = result.query(configuration).single(ONE)
     answered, work, plan = answering(result, at), work_of(result, question), None
@@ -284,9 +286,11 @@ def place_of(
 
     steps = steps_to(at)
     if question.plan is not None and result.schema.target.is_time and steps.kind != "unknown":
-        plan = planned(answered, at, question, {name: float(at[name])} if count_given else {}, kind)
-        if not count_given and plan.sought.count != at[name]:
-            at = result.query({**configuration, name: plan.sought.count}).single(ONE)
+        start = at if count_given else result.query(requested).single(ONE)
+        plan = planned(answered, start, question, {name: float(at[name])} if count_given else {}, kind)
+        if not count_given:
+            kept = kept_open(result.panel, plan, requested)
+            at = result.query({**requested, **kept, name: plan.sought.count}).single(ONE)
             steps = steps_to(at)
     count = float(at[name])
     steps = steps if whole else steps.taken(np.unique(steps.of_growth(count)))

@@ -12,6 +12,7 @@ from genperf.attribution.draws import curves_of, shares
 from genperf.errors import FormulaError, GenperfError, ModelError, did_you_mean, listed
 from genperf.formula import Call, Formula, Name, Node, Number, call, parse, render, substitute
 from genperf.panel import Panel
+from genperf.panel.legend import newest_first
 from genperf.panel.panel import StepWork
 from genperf.panel.quantities import ONE, QUANTITIES, Quantities, beside, paid_for, quantities_of
 from genperf.prediction import Query, Schema, central_times, predicted_columns
@@ -293,14 +294,14 @@ def _levels_in(value: Any) -> set[str]:
 
 
 def most_measured_group(models: Sequence[tuple[dict[str, str], FitResult]]) -> tuple[dict[str, str], FitResult]:
-    """Return the group of a question that names none: that of most counts, then of the largest, then the first."""
+    """Return the group of a question that names none: of most counts, then the largest, then the latest, or first."""
 
-    def behind(model: tuple[dict[str, str], FitResult]) -> tuple[int, float, list[str]]:
+    def behind(model: tuple[dict[str, str], FitResult]) -> tuple[int, float, list[tuple[int, str]]]:
         """Return how many counts were measured and the largest, the most first, and the levels."""
         panel = model[1].panel
         axis = panel.axis.factor
         counts = {float(run[axis.name]) for run in panel.runs} if axis is not None else {0.0}
-        return -len(counts), -max(counts, default=0.0), [*model[0].values()]
+        return -len(counts), -max(counts, default=0.0), [*map(newest_first, model[0].values())]
 
     return min(models, key=behind)
 

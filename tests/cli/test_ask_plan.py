@@ -187,6 +187,14 @@ def test_a_plan_is_answered_of_the_best_series_and_the_others_stand_beside_the_c
     assert [name for name, _ in offers] == ["d", "a", "b"]
     assert int(offers[0][1].replace(",", "")) < int(offers[1][1].replace(",", ""))
     assert "offer=c" in told(shell, text, "--samples", "100B", "--deadline", "100d").splitlines()[1]
+    Path("offers.csv").write_text(text)
+    done(shell, "fit", "offers.csv", "-o", "offers.json")
+    job = ("--samples", "100B", "--deadline", "100d")
+    of_model, of_table = (reply(shell, "ask", name, *job)["plan"] for name in ("offers.json", "offers.csv"))
+    for amount in ("gpus", "total", "cost"):
+        assert of_model[amount] == pytest.approx(of_table[amount])
+    done(shell, "report", "offers.csv", "-o", "offers.html", *job)
+    assert f"Take {of_table['gpus']:g} gpus" in Path("offers.html").read_text()
     # Where no series keeps a budget it is the cheapest as well.
     assert "offer=c" in told(shell, text, "--samples", "100B", "--budget", "1").splitlines()[1]
 
