@@ -125,6 +125,10 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         limits.remove(OF_THE_DEVICE)
     if is_list := any(len(of_name) > 1 for of_name in values.values()):
         values |= {n: [n] for n in nameless if n not in values}
+    several = [columns.get(name, name) for name, of_name in values.items() if len(of_name) > 1]
+    if any(name in legend.of_names or meant_by(name) not in (*LEVELS, SCALE) for name in several):
+        # Levels beside each other show which costs least.
+        values.pop("--cost", None)
     has_count, has_job = any(meant_by(n) in LEVELS or n == SCALE for n in values), not _OF_A_PLAN.isdisjoint(values)
     best = [n for n in values if n.lower() in words_of("headers.best")]
     if best and not (is_list or nameless or has_count or words.compared or {*values} > {*best, *_OF_A_PLAN}):
@@ -292,6 +296,9 @@ class _Words(Struct, dict=True):
         device, rest = machine_in(" ".join(self.words[place:sign]))
         if (not device and GRID.fullmatch(self.words[place]) is None) or self.longest(place, self.cell)[0]:
             return None
+        if device and self.is_prose(device["device"].lower()):
+            # `3x the tokens`
+            return None
         end = sign - len(rest.split()) if device else place + 1
         return end, SCALE, " ".join(self.words[place:end])
 
@@ -418,10 +425,12 @@ class _Words(Struct, dict=True):
         noun = self.word(place + 1)
         if self.word(place) == "per" and meant_by(f"{noun}s") == "workers" and not self.has_value(place + 2):
             rates = [word for word in (self.word(place - 1), self.word(place + 2)) if header_of(word).kind == "rate"]
-            if rates or _ALTERNATIVE.search(" ".join(self.words)):
+            if rates or any(map(_ALTERNATIVE.fullmatch, self.words)):
                 # `tokens per second per gpu`, `per gpu throughput`, `slower per gpu than`
                 rate = rates[0] if rates and header_of(rates[0]).counted else "samples/s"
                 return place + 2, "--want", f"{rate}/{noun}"
+            # `memory per gpu`
+            return place + 2, "", ""
         name, end = self.longest(place, self.name)
         if not name and self.word(place + 1) == "=":
             name, end = self.words[place], place + 1

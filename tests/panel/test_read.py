@@ -192,6 +192,8 @@ TRAINED = pd.DataFrame(
         ("how long to process 1B tokens with 32 gpus", "--tokens=1B GPUs=32"),
         ("2k steps on 16 gpus", "--samples=2k steps GPUs=16"),
         ("10x scale", "GPUs=160"),
+        ("memory per gpu on 64 gpus", "GPUs=64 ?memory"),
+        ("3x the tokens on 64 gpus", "GPUs=64 ?3x"),
         ("is fsdp network bound on 64 gpus", "strategy=FSDP --why= GPUs=64 ?network"),
         ("tokens per day with 64 gpus", "--want=tokens/1d GPUs=64"),
     ],

@@ -24,6 +24,7 @@ from genperf.panel.words import _listed, _rules, row_of_words, words_of_question
         ("halve the step time of 8 gpus", "| --multiple = 2 | 8 gpus"),
         ("is 16 twice as fast as 8", "is 16 vs 8"),
         ("10x the scale", "×10 scale"),
+        ("64 gpus at $2", "64 gpus | --price=$2/h |"),
         ("which node counts keep up", "how many nodes keep up"),
     ],
 )
