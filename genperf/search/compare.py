@@ -480,6 +480,8 @@ def _factors_over(
         if over.partition("=")[0] in numbers:
             text = f"MODEL --over {over}=… finds the best number" if over in numbers else f"--over {over} ranks numbers"
             hint = f"genperf optimize {text}"
+        elif "=" in over:
+            hint = f"--over {over.partition('=')[0]}, of which all levels are compared"
         raise GenperfError(f"'{over}' is no categorical factor with several levels", hint=hint)
     return tuple(free) if over is None else (over,)
 
