@@ -320,6 +320,8 @@ def with_memory_limit(answer: Answer, limit: str) -> Answer:
 #: What it costs, how many times as fast it is, and before a device what that does, among the names that a question
 #: may want.
 _COST, _SPEEDUP, _PER, _IN = "cost", "speed-up", "per ", "in "
+#: What has a row and a sentence of its own.
+_BY_ITSELF = (_SPEEDUP, _PER, _IN)
 
 
 def wanted_of(answer: Answer, want: str) -> Value | None:
@@ -335,16 +337,11 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
         return None
     low, high = sorted(interval.ends[1:])
     value = replace(answer.answers[0], quantity=name, unit=unit, value=interval.value, lower=low, upper=high)
-    if not _stands_alone(name):
+    if not name.startswith(_BY_ITSELF):
         return value
     row = _value_row(value)
     between = f" ({100 * (answer.coverage or 0.9):g} %: {row.interval.replace(' – ', ' to ')})" if row.interval else ""
     return replace(value, texts={"wanted": prose(f"{name}: {row.value}{between}"), **value.texts})
-
-
-def _stands_alone(quantity: str) -> bool:
-    """Tell whether what is wanted has a row and a sentence of its own: a speed-up, of each device, in a time."""
-    return quantity == _SPEEDUP or quantity.startswith((_PER, _IN))
 
 
 def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str, Interval | None]:
@@ -528,7 +525,7 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         _, _, of_a_second = facts.column
         value_at_start = None if start is None else of_a_second * start.value
         yield _value_row(likeliest, value_at_start if rate is None or start is None else start.rate)
-    by_itself = summed or _stands_alone(likeliest.quantity)
+    by_itself = summed or likeliest.quantity.startswith(_BY_ITSELF)
     if (relative and likeliest.quantity.lower() != "efficiency") or by_itself:
         # A speed-up, a share of the peak, or the throughput of each device.
         yield _value_row(likeliest)
