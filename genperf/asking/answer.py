@@ -299,7 +299,7 @@ def answer_of(facts: Facts) -> Answer:
     return Answer((value,), facts, taken=dict(facts.taken))
 
 
-def with_memory_limit(answer: Answer, limit: str) -> Answer:
+def with_limit(answer: Answer, limit: str) -> Answer:
     """Return an answer whose first value tells whether it stays below a limit, such as a device's memory, `80GB`."""
     likeliest, number = answer.answers[0], re.match(r"[\d.,]+", limit)
     if number is None or unit_of(likeliest.unit)[0] != unit_of(limit[number.end() :])[0]:

@@ -113,8 +113,8 @@ class Question(Struct, frozen=True):
     words: tuple[str, ...] = ()
     #: What is asked about by name: normal, why.
     topics: tuple[str, ...] = ()
-    #: The memory of a device, `80GB`: whether a run stays below it is told.
-    memory_limit: str = ""
+    #: What the first quantity may be at most, such as the memory of a device, `80GB`: whether it stays below is told.
+    limit: str = ""
     #: The efficiency below which it may fall at some count.
     level: float | None = None
     #: How many times as fast a count is sought as the configuration, or as the largest of the runs.
@@ -145,10 +145,10 @@ class Question(Struct, frozen=True):
         price, plan = self.price or of_words.price, self.plan or of_words.plan
         # The best count of a job is that of its plan.
         topics = (*self.topics, *(name for name in options if name != "best" or plan is None))
-        limit = of_words.memory_limit or self.memory_limit
+        limit = of_words.limit or self.limit
         level, times = of_words.level or self.level, of_words.times or self.times
         question = replace(self, price=price, plan=plan, training=training, topics=topics)
-        return replace(question, memory_limit=limit, level=level, times=times)
+        return replace(question, limit=limit, level=level, times=times)
 
     def on_device(self, cells: Collection[str]) -> Self:
         """Return the question with the memory and the peak of the only device that cells name, where these are asked.
@@ -156,10 +156,10 @@ class Question(Struct, frozen=True):
         A peak that no cell names is refused, and nothing fits or not where no memory is known.
         """
         question = self
-        if self.memory_limit == OF_THE_DEVICE:
+        if self.limit == OF_THE_DEVICE:
             # What is sold as GB are powers of 1024.
             sizes = {f"{match[1]}GiB" for cell in cells if (match := MEMORY_IN_NAME.search(cell))}
-            question = replace(question, memory_limit=sizes.pop() if len(sizes) == 1 else "")
+            question = replace(question, limit=sizes.pop() if len(sizes) == 1 else "")
         if "peak" in self.topics and self.training.peak is None:
             peaks = {device.rates["16-bit"] for cell in cells if (device := device_in(cell)) is not None}
             if len(peaks) != 1:
@@ -170,7 +170,7 @@ class Question(Struct, frozen=True):
 
 #: The options that may stand among the words of a question.
 OPTIONS_OF_WORDS = (
-    *("tokens", "samples", "deadline", "budget", "price", "peak", "memory_limit", "efficiency", "best", "multiple"),
+    *("tokens", "samples", "deadline", "budget", "price", "peak", "limit", "efficiency", "best", "multiple"),
 )
 
 
@@ -194,7 +194,7 @@ def question_of(
         training=training_of(tokens, peak),
         per=per,
         work=work,
-        memory_limit=str(plan.get("memory_limit") or ""),
+        limit=str(plan.get("limit") or ""),
         level=float(str(plan["efficiency"]).rstrip("%")) / 100.0 if plan.get("efficiency") else None,
         times=float(str(plan["multiple"])) if plan.get("multiple") else None,
     )

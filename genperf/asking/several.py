@@ -11,9 +11,11 @@ from rich.text import Text
 from genperf.asking.answer import MEASURED, Answer, Row, cost_of, footer_of, in_a_line, rows_of
 from genperf.errors import listed
 from genperf.facts import Facts, Interval
+from genperf.panel.evidence import is_size
 from genperf.panel.legend import SCALE, same
+from genperf.panel.machine import BATCHES
 from genperf.table.clean import is_number, label
-from genperf.vocabulary.names import LEVELS, column_named, meant_by, plain_name
+from genperf.vocabulary.names import LEVELS, LOAD, column_named, meant_by, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
 from genperf.words.growth import limits_kept_text, limits_text
 from genperf.words.numbers import count_text, interval_note, join_values, three_digits
@@ -69,7 +71,10 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
             yield Text(f"{MEASURED} {name} {fits[0].lower()}{fits[1:].partition(':')[0]}")
         if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):
             yield Text(f"{MARKS[BLIND]} {name}: {fails}", style=f"bold {COLORS[BLIND]}")
-    if best := _best_line([answer.facts for answer in answers], [name.partition(", ")[2] or name for name in names]):
+    # More work takes longer: of different sizes, or loads, no time is the best.
+    of_sizes = any((is_size(n) and meant_by(n) not in BATCHES) or LOAD.fullmatch(n) for n in apart[0])
+    of_answers = [answer.facts for answer in answers]
+    if best := _best_line(of_answers, [name.partition(", ")[2] or name for name in names], of_sizes):
         yield from (Text(line, style="bold") for line in wrap(f"★ {best}", width))
     if ratio := _ratio_line(answers, whole_names):
         yield Text(f"{MEASURED} {ratio}")
@@ -103,10 +108,14 @@ def _ratio_line(answers: Sequence[Answer], names: Sequence[str]) -> str:
     return f"{of_larger} are {three_digits(rates[1].value / rates[0].value)} x as fast as {of_smaller}{note}"
 
 
-def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str]) -> str:
-    """Return which of several configurations of one count is fastest, and which costs least; else ""."""
+def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str], of_sizes: bool) -> str:
+    """Return which of several configurations of one count is fastest, and which costs least; else "".
+
+    Configurations `of_sizes` are compared by throughputs alone.
+    """
     timed = [facts for facts in of_answers if facts is not None and facts.expected.is_time]
-    if len(timed) < len(names) or len({facts.growth.target.count for facts in timed}) > 1:
+    knows_work = not of_sizes or all(facts.growth.throughput(facts.expected.value) for facts in timed)
+    if len(timed) < len(names) or len({facts.growth.target.count for facts in timed}) > 1 or not knows_work:
         return ""
     runs = {name: of for name, of in zip(names, timed, strict=True) if not fits_text(of.expected.fits)}
     rates = {n: of.growth.throughput(of.expected.value) or of.expected.value.dividing(1.0) for n, of in runs.items()}

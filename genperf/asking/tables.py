@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
-from genperf.asking.answer import Answer, Value, wanted_of, with_memory_limit
+from genperf.asking.answer import Answer, Value, wanted_of, with_limit
 from genperf.asking.ask import (
     ONE,
     Measured,
@@ -41,7 +41,7 @@ from genperf.formula.amounts import amount, without_thousands
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.configurations import forecast_at, kept_beside
-from genperf.panel.evidence import MONEY, TableColumn, is_size
+from genperf.panel.evidence import TableColumn, is_size
 from genperf.panel.legend import SCALE, newest_first
 from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
@@ -315,7 +315,7 @@ def ask_fitted(
     measured_value, _ = _in_unit_of_column(schema.measured, schema, facts.at, facts.predicted)
     answer = Answer((replace(measured_value, facts=facts),), facts, taken=dict(facts.taken), notes=requested.notes)
     answer = replace(answer, topics=question.topics) if question.topics else answer
-    answer = with_memory_limit(answer, question.memory_limit) if question.memory_limit else answer
+    answer = with_limit(answer, question.limit) if question.limit else answer
     answer = with_share(answer, schema)
     derived = wanted_of(answer, want) if want else None
     return answer if derived is None else replace(answer, answers=(derived, *answer.answers[1:]))
@@ -418,7 +418,7 @@ def ask_recognised(
             what = "the runs are of one configuration: how long a training takes is answered of several counts"
             raise TableError(what, hint="of one run in words as well: genperf 8xh100 7B 76800tok/s --tokens 300B")
         answer = _measured(opened, reading)
-        answer = with_memory_limit(answer, question.memory_limit) if question.memory_limit else answer
+        answer = with_limit(answer, question.limit) if question.limit else answer
         return replace(answer, notes=(*notes_of_question, *answer.notes))
     reading, resolved = opened.reading, _requested_cells(opened)
     series, notes = _series(reading, resolved), list[str]()
@@ -433,7 +433,7 @@ def ask_recognised(
         question = replace(question, price=paid_by_runs(opened.legend, series.levels, question.per))
         column, price = opened.legend.price_column, question.price
         notes += [] if price is None else [f"the price is {price.text} by '{column}'; --price sets it"]
-    if not {"peak", "memory_limit"}.isdisjoint(question.topics):
+    if not {"peak", "limit"}.isdisjoint(question.topics):
         question = question.on_device([*series.levels.values(), *opened.legend.constants.values()])
     answer = _SeriesAnswers(opened, reading, series, question, seed, fits=fits).answered(resolved)
     header, measured_header = header_of(wanted or ""), reading.columns[reading.quantities[0]].header
@@ -441,7 +441,7 @@ def ask_recognised(
     if measured_header.kind == "rate" and (header.kind == "time" or is_of_each):
         # The time of a step is wanted, or the rate of each device, and a rate of all was measured.
         answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
-    answer = with_memory_limit(answer, question.memory_limit) if question.memory_limit else answer
+    answer = with_limit(answer, question.limit) if question.limit else answer
     return replace(answer, notes=(*notes_of_question, *notes, *answer.notes))
 
 
@@ -785,7 +785,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         most_answers = MAX_QUANTITIES if one_curve else max(1, MOST_CELLS // len(self._counts))
         if self.opened.want is None:
             arithmetic = [c for c in reading.with_role("ratio", "consequence") if c.follows is not None]
-            others += [c.name for c in arithmetic if MONEY not in c.reasons or c.kind != "rate"]  # prices are given
+            others += [c.name for c in arithmetic if c.name != self.opened.legend.price_column]
         names = [*answers, *others]
         for name in sorted(others, key=lambda column: reading.columns[column].follows is not None):
             value = self._by_arithmetic(name, answers)

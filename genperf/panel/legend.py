@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection
 from functools import cached_property
@@ -12,8 +13,8 @@ from msgspec import Struct
 from genperf.facts import StepPart
 from genperf.formula.amounts import amount
 from genperf.panel.machine import is_a_part
-from genperf.table.cells import Factor
-from genperf.table.clean import is_number, label
+from genperf.table.cells import Factor, parts_of
+from genperf.table.clean import is_number, label, number_in
 from genperf.table.shape import NO_KIND, taken_apart
 from genperf.vocabulary.names import LEVELS, column_named, level_with, meant_by, named_in_part, plain_name
 
@@ -21,6 +22,10 @@ from genperf.vocabulary.names import LEVELS, column_named, level_with, meant_by,
 SCALE = "count"
 #: Values of one column that a question compares, at most.
 MOST_COMPARED = 8
+#: Between a value of a question and the nearest measured one: `1k` of 8 workers is seven, `13B` of 70 twenty-seven.
+MOST_DOUBLINGS = 20.0
+#: Signs of Markdown around a value.
+MARKS = "`*_"
 
 
 class NamedColumn(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -180,3 +185,36 @@ def legend_of_factors(factors: Collection[Factor], groups: Collection[str]) -> L
         columns[f.name] = NamedColumn(f.numeric, levels, f.distinct, (f.lower, f.upper) if f.numeric else ())
     # As of two rows, so that groups and factors may vary.
     return Legend(columns, rows=2)
+
+
+def number_text(text: str, measured: Collection[float] = ()) -> str:
+    """Return the number in a value that has a word or a unit beside it, each of several; another value as it is.
+
+    A multiple, `13B`, is written out or not as the values that were measured are.
+
+    >>> number_text("13B", [7.0, 70.0]), number_text("~13b", [7e9, 70e9]), number_text("80 GB", [16.0, 32.0])
+    ('13', '13000000000', '80')
+    >>> number_text("32k", [8192.0, 65536.0]), number_text("32k", [8000.0, 65536.0])
+    ('32768', '32000')
+    >>> number_text("7B,13B", [7.0]), number_text("1,024 MB"), number_text("8:64:*2"), number_text("13B")
+    ('7,13', '1024', '8:64:*2', '13B')
+    """
+    plain = text.strip(MARKS).lstrip("~≈")
+    cell = parts_of(plain)
+    if cell is None or ("," in cell.number and not cell.unit):
+        several = plain.split(",")
+        return plain if len(several) == 1 else ",".join(number_text(item, measured) for item in several)
+    number, in_full = cell.number.replace(",", ""), amount(plain) or amount(plain.upper())
+    values = [value for value in measured if value > 0.0]
+    if cell.unit.lower() == "k" and values and not any(value % 1024.0 for value in values):
+        # `32k` of lengths such as 32768.
+        return f"{1024.0 * number_in(number):.15g}"
+    if not cell.unit or in_full is None or not values or not number_in(number) > 0.0:
+        return number if amount(plain) is None else plain
+
+    def is_far(text: str) -> bool:
+        """Tell whether a number is far from all that were measured; of two alike the first is taken."""
+        return min(abs(math.log2(float(text) / value)) for value in values) > MOST_DOUBLINGS
+
+    written_out = f"{in_full:.15g}"
+    return min((number, written_out) if amount(plain) is None else (written_out, number), key=is_far)

@@ -17,15 +17,34 @@ from msgspec import Struct, field
 from genperf.errors import TableError, listed
 from genperf.formula.amounts import amount, without_thousands
 from genperf.panel.evidence import role_by_words
-from genperf.panel.legend import MOST_COMPARED, SCALE, Legend, cell_with, column_by_name, column_of_setting, same
+from genperf.panel.legend import (
+    MOST_COMPARED,
+    SCALE,
+    Legend,
+    cell_with,
+    column_by_name,
+    column_of_setting,
+    number_text,
+    same,
+)
 from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
 from genperf.peaks import device_in
 from genperf.table.clean import is_number
 from genperf.vocabulary import any_of, is_common, section, words_of
-from genperf.vocabulary.headers import STEP_WORDS, TIME_UNITS, bytes_of, canonical_time, header_of, is_price, unit_of
+from genperf.vocabulary.headers import (
+    STEP_WORDS,
+    TIME_UNITS,
+    TIME_WORDS,
+    bytes_of,
+    canonical_time,
+    header_of,
+    is_price,
+    unit_of,
+)
 from genperf.vocabulary.names import (
     LEVELS,
     WAYS,
+    canonical_of_singular,
     column_of,
     command_about,
     is_relative,
@@ -61,6 +80,11 @@ _PROSE, _NO_NAME, _COUNTING, _WHICH, _EACH, _LARGEST, _BETWEEN, _ALTERNATIVE, _O
         "of_a_value",
     )
 )
+#: Words of a header that name a time or a unit of one.
+_OF_TIMES = frozenset((*words_of("headers.time"), *TIME_WORDS, "per"))
+#: Words that are written in short, `ckpt`, in full.
+_IN_FULL = {short: full for full, listed_words in section("short").items() for short in listed_words}
+_BOUNDING = re.compile(any_of("headers.bounding"))
 #: What words of a comparison or a plan are about.
 _COMPARISONS = ("compare", "optimize")
 #: A number, an amount, or several.
@@ -104,7 +128,7 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         # `8n8g` of a column of such names; a machine is taken apart later.
         return settings | {SCALE if machine else of_runs: text}, [], options
     words = _Words(legend, words_of_question(text))
-    phrases = words.read()
+    phrases = words.with_columns_of_numbers(words.read())
     nameless = [name for name, value in phrases if not value and name[0] != "-"]
     if (f"--{LAYOUT}", "") in phrases:
         # `what tp and pp`
@@ -120,7 +144,7 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         is_of_header = earlier != name == value
         if not is_of_header and not any(same(other, value) for other in values.setdefault(earlier, [])):
             values[earlier].append(value)
-    if len(limits := values.get("--memory_limit", [])) > 1 and OF_THE_DEVICE in limits:
+    if len(limits := values.get("--limit", [])) > 1 and OF_THE_DEVICE in limits:
         # `fit in 40 GB` gives the memory.
         limits.remove(OF_THE_DEVICE)
     if is_list := any(len(of_name) > 1 for of_name in values.values()):
@@ -196,6 +220,13 @@ class _Words(Struct, dict=True):
         return next(named, None) or next(filter(None, (column_of(meaning, columns) for meaning in meanings)), None)
 
     @cached_property
+    def kinds(self) -> str:
+        """The only column of kinds of devices; empty without one."""
+        kinds = [n for n in self.legend.of_names if self.is_compared(n)]
+        kinds = [n for n in kinds if any(device_in(cell) is not None for cell in self.legend.columns[n].levels)]
+        return kinds[0] if len(kinds) == 1 else ""
+
+    @cached_property
     def message(self) -> tuple[str, float] | None:
         """The only column of the sizes of messages, with the bytes that its unit is: `message_mb`, `size (B)`."""
         settings = [n for n, e in self.legend.columns.items() if e.numeric and e.distinct > 1 and not header_of(n).kind]
@@ -217,9 +248,10 @@ class _Words(Struct, dict=True):
 
     @cached_property
     def has_ways(self) -> bool:
-        """Whether the runs varied the ways in which their devices were split."""
-        varied = [name for name, entry in self.legend.columns.items() if entry.distinct > 1]
-        return any(meant_by(n) in WAYS for n in varied) and any(meant_by(n) in (*LEVELS, WAYS[0]) for n in varied)
+        """Whether the runs varied the ways in which their devices were split, and these give the devices."""
+        varied = {meant_by(name) for name, entry in self.legend.columns.items() if entry.distinct > 1}
+        ways = varied & {*WAYS}
+        return bool((WAYS[0] in ways or len(ways) > 1) and varied & {*LEVELS, WAYS[0]})
 
     def read(self) -> list[tuple[str, str]]:
         """Return what all words say, each phrase as the first kind that it is."""
@@ -246,6 +278,18 @@ class _Words(Struct, dict=True):
             entry = self.legend.columns[self.compared]
             self.phrases += [(self.compared, level) for level in entry.levels or entry.values]
         return self.phrases
+
+    def with_columns_of_numbers(self, phrases: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return phrases in which a number without a name, beside a count, is of the only setting that had it."""
+        if not any(meant_by(name) in LEVELS for name, value in phrases if value):
+            return [*phrases]
+        numeric = {n: e for n, e in self.legend.columns.items() if e.numeric and e.distinct > 1}
+        settings = {n: e.values for n, e in numeric.items() if meant_by(n) not in LEVELS and not header_of(n).kind}
+        having = {
+            value: [n for n, values in settings.items() if number_text(value, [*map(float, values)]) in values]
+            for _, value in phrases
+        }
+        return [(having[v][0] if n == SCALE and len(having[v]) == 1 else n, v) for n, v in phrases]
 
     def alternatives(self, columns: Mapping[str, str], values: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
         """Return the configurations of `tp 8 pp 1 vs tp 4 pp 2`, whose parts have all names that vary, else none.
@@ -309,16 +353,14 @@ class _Words(Struct, dict=True):
             return place + 1, "--efficiency", value
         if not _NUMBER.fullmatch(value):
             return None
-        if limited := self.limited_by(noun):
-            self.phrases.append(("--memory_limit", f"{value}{noun}"))
-            return place + 2, "--want", limited
-        if _MEMORY.fullmatch(noun) and noun not in self.legend.columns and not self.longest(place, self.cell)[0]:
-            if self.message is not None and (size := amount(f"{value}{noun}")) is not None:
-                # `all-reduce of 1 GB` of a column of messages.
-                return place + 2, self.message[0], f"{size / self.message[1]:.15g}"
-            # `does it fit in 40 GB` asks for the memory, and `gb` is the batch of all.
-            self.phrases.append(("--memory_limit", f"{value}{noun}"))
-            return place + 2, "memory", ""
+        work, end = self.longest(place + 1, self.measured_work)
+        if work and (number := amount(value)) is not None:
+            # `200k env steps/second` is a speed, `1B env steps` is work.
+            is_speed = header_of(" ".join(self.words[place + 1 : end])).kind == "rate"
+            self.phrases += [("--deadline", "1s")] if is_speed else []
+            return end, self.work_option(work, value), value if is_speed else f"{number:.15g}"
+        if limited := self.limited_by(place, value, noun):
+            return place + 2, *limited
         name, end = self.longest(place + 1, self.name)
         if name and self.has_value(end):
             # `32 workers batch 64` is not of a batch of workers.
@@ -396,11 +438,31 @@ class _Words(Struct, dict=True):
         """Return so many steps as an option."""
         return "--samples", value if "steps" in self.work_counted else f"{value} steps"
 
-    def limited_by(self, noun: str) -> str:
-        """Return the measured column, of a power or an energy, whose unit a limit has: `under 5 kW`; empty for none."""
-        kind, headers = unit_of(noun)[0], {name: header_of(name) for name in self.legend.columns}
-        units = [n for n, h in headers.items() if h.kind == "quantity" and h.unit and unit_of(h.unit)[0] == kind]
-        return units[0] if len(units) == 1 and kind != "B" else ""
+    def limited_by(self, place: int, value: str, noun: str) -> tuple[str, str] | None:
+        """Read a limit with what keeps it: `under 5 kW`, `40 GB`, `p99 below 300 ms`; None where it is none.
+
+        A memory is also the size of a message, and a time is a limit behind the name of one that was measured.
+        """
+        (kind, *_), is_memory = unit_of(noun), _MEMORY.fullmatch(noun) is not None
+        if is_memory and (noun in self.legend.columns or self.longest(place, self.cell)[0]):
+            # `gb` is the batch of all.
+            return None
+        if is_memory and self.message is not None and (size := amount(f"{value}{noun}")) is not None:
+            return self.message[0], f"{size / self.message[1]:.15g}"
+        headers = {n: header_of(n) for n in self.legend.columns}
+        alike = [
+            n for n, h in headers.items() if h.kind in ("time", "quantity") and h.unit and unit_of(h.unit)[0] == kind
+        ]
+        passed = (k for k in range(place - 1, -1, -1) if _BOUNDING.fullmatch(self.words[k].lower()) is None)
+        before = next((k for k in passed if not self.is_prose(self.words[k].lower())), place)
+        named = [n for n in alike if before < place - 1 and singular_words(self.words[before]) <= singular_words(n)]
+        limited = "memory" if is_memory else next(iter(named if len(named) == 1 else alike if kind != "s" else ()), "")
+        if not limited or (not named and not is_memory and len(alike) > 1):
+            return None
+        if named and self.phrases[-1:] == [(self.words[before], self.words[before])]:
+            self.phrases.pop()
+        self.phrases.append(("--limit", f"{value}{noun}"))
+        return "--want", limited
 
     @cached_property
     def work_counted(self) -> set[str]:
@@ -432,10 +494,15 @@ class _Words(Struct, dict=True):
             # `memory per gpu`
             return place + 2, "", ""
         name, end = self.longest(place, self.name)
+        is_one = canonical_of_singular(self.word(place)) in LEVELS and not self.has_value(end)
+        if is_one and self.kinds and _WHICH.fullmatch(self.word(place - 1)):
+            # `which gpu is fastest` of a column of their kinds
+            self.compared = self.kinds
+            return end, "", ""
         if not name and self.word(place + 1) == "=":
             name, end = self.words[place], place + 1
         measured, end_of_measured = self.longest(place, self.measured_column)
-        if not name and measured and not self.has_value(end_of_measured):
+        if measured and (not name or end_of_measured > end) and not self.has_value(end_of_measured):
             return end_of_measured, "--want", measured
         if self.has_ways and self.word(place).lower() in words_of("headers.layout") and name not in self.legend.columns:
             # `layout_stated` is another column.
@@ -457,7 +524,7 @@ class _Words(Struct, dict=True):
         is_device = name not in self.legend.columns and device_in(self.words[place]) is not None
         if not name or is_verb or (is_device and self.has_value(place + 1)) or self.longest(place, self.cell)[1] > end:
             return None
-        start, is_set, words = end, self.word(end) in _SIGNS - {"|"}, _singular(" ".join(self.words[place:end]))
+        start, is_set, words = end, self.word(end) in _SIGNS - {"|"}, singular_words(" ".join(self.words[place:end]))
         while self.word(start) in ("=", ":") or _OF_A_VALUE.fullmatch(self.word(start)):
             start += 1
         column, value = column_by_name(self.legend, name, self.legend.columns) or "", self.word(start)
@@ -474,14 +541,17 @@ class _Words(Struct, dict=True):
             # The best of one depends on the others.
             return end, f"--{LAYOUT}", ""
         asks_for_values = (_COUNTING, _EACH, _LARGEST)
-        if any(pattern.fullmatch(before) for pattern in asks_for_values) and self.is_compared(column):
+        is_varied = any(pattern.fullmatch(before) for pattern in asks_for_values)
+        # `step time vs framework`
+        is_varied |= before.lower() in words_of("headers.across")
+        if is_varied and self.is_compared(column):
             self.compared = column
             return end, "", ""
         cell, cell_end = self.longest(start, cell_of_column)
         if cell:
             return cell_end, column, cell
         other, cell_end = self.longest(start, self.cell)
-        if other and words <= _singular(other[0]):
+        if other and words <= singular_words(other[0]):
             # `GPU H100` of a column `GPU type`
             return cell_end, *other
         is_text = column in self.legend.of_names
@@ -529,7 +599,7 @@ class _Words(Struct, dict=True):
                 self.phrases.pop()
                 return place + 1, "", ""
             if word in ("fit", "fits") and self.limits_memory:
-                self.phrases.append(("--memory_limit", OF_THE_DEVICE))
+                self.phrases.append(("--limit", OF_THE_DEVICE))
                 return place + 1, "memory", ""
             if word in words_of("one_run.mfu"):
                 self.phrases.append(("--want", word))
@@ -590,7 +660,7 @@ class _Words(Struct, dict=True):
         others = [word for word in re.split(r"[\s/]", phrase) if word not in _OF_HEADERS]
         is_other = _PROSE if is_word else _NO_NAME
         is_denial = others[-1:] and others[-1].lower() in words_of("headers.without")
-        if not spelled and (is_denial or _singular(phrase) in self.cells or all(map(_PROSE.fullmatch, others))):
+        if not spelled and (is_denial or singular_words(phrase) in self.cells or all(map(_PROSE.fullmatch, others))):
             return ""
         if not spelled and any(is_other.fullmatch(word) or (self.cell(word) and not is_word) for word in others):
             return ""
@@ -610,10 +680,27 @@ class _Words(Struct, dict=True):
         off, on = ([cell for cell in cells if cell.lower() in of_state] for of_state in words)
         return (column, off[0], on[0]) if off and on else None
 
+    @cached_property
+    def measured(self) -> dict[frozenset[str], list[tuple[str, str]]]:
+        """The columns of a time or a rate by the words of their headers but for those of a unit."""
+        columns = ((name, header_of(name).kind) for name in self.legend.columns)
+        return _grouped_by_words((name, _without_unit(name)) for name, kind in columns if kind in ("time", "rate"))
+
     def measured_column(self, phrase: str) -> str:
         """Return the column of a time or a rate whose header of several words a phrase spells; empty for none."""
         column, _ = _only_match(self.headers, phrase)
-        return column if header_of(column).kind in ("time", "rate") and len(words_in(column)) > 1 else ""
+        if header_of(column).kind in ("time", "rate") and len(words_in(column)) > 1:
+            return column
+        # `checkpoint time` of `ckpt_seconds`, `env steps per second` of `env_steps_per_sec`
+        (column, name), kind = _only_match(self.measured, _without_unit(phrase)), header_of(phrase).kind
+        is_spelled = kind == "time" or len(words_in(name)) > 1
+        return column if kind and " " in phrase and header_of(column).kind == kind and is_spelled else ""
+
+    def measured_work(self, phrase: str) -> str:
+        """Return what a rate counts whose header of several words a phrase has: `env steps` of `env_steps_per_sec`."""
+        (column, name), kind = _only_match(self.measured, _without_unit(phrase)), header_of(phrase).kind
+        is_rate = header_of(column).kind == "rate" and " " in phrase and kind in ("rate", "")
+        return header_of(column).counted if is_rate and len(words_in(name)) > 1 else ""
 
     def cell(self, phrase: str) -> tuple[str, str] | None:
         """Return the only cell of some words, with its column; of one word also the cell that holds it."""
@@ -628,21 +715,27 @@ class _Words(Struct, dict=True):
 
     def is_prose(self, word: str) -> bool:
         """Tell whether a word only joins others, or asks and is no cell."""
-        return _PROSE.fullmatch(word) is not None and _singular(word) not in self.cells
+        return _PROSE.fullmatch(word) is not None and singular_words(word) not in self.cells
 
 
-def _singular(text: str) -> frozenset[str]:
+def singular_words(text: str) -> frozenset[str]:
     """Return the words of a text, each in the singular and apart from its numbers: `zero3` is `ZeRO-3`."""
     words = (part for word in words_in(plain_name(text)) for part in re.findall(r"\d+|\D+", word))
     singular = (re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", re.sub("(?<=[a-z]{3})ies$", "y", word)) for word in words)
-    return frozenset(singular) - _OF_HEADERS
+    return frozenset(_IN_FULL.get(word, word) for word in singular) - _OF_HEADERS
+
+
+def _without_unit(text: str) -> str:
+    """Return a header without its words for a time, and what is per one: `ckpt` of `ckpt_seconds`."""
+    words = (word for word in re.split(r"[\W_]+", text.lower()) if word not in _OF_TIMES)
+    return " ".join(words)
 
 
 def _grouped_by_words(texts: Iterable[tuple[str, str]]) -> dict[frozenset[str], list[tuple[str, str]]]:
     """Return pairs of a column and a text by the words of the texts."""
     by_words = dict[frozenset[str], list[tuple[str, str]]]()
     for column, text in texts:
-        by_words.setdefault(_singular(text), []).append((column, text))
+        by_words.setdefault(singular_words(text), []).append((column, text))
     # A cell of signs alone, `-`, has no words.
     by_words.pop(frozenset(), None)
     return by_words
@@ -652,5 +745,5 @@ def _only_match(
     by_words: Mapping[frozenset[str], list[tuple[str, str]]], phrase: str, column: str = ""
 ) -> tuple[str, str]:
     """Return the only pair of the words of a phrase, or the only one of a column; empty without one."""
-    pairs = [pair for pair in by_words.get(_singular(phrase), ()) if not column or pair[0] == column]
+    pairs = [pair for pair in by_words.get(singular_words(phrase), ()) if not column or pair[0] == column]
     return pairs[0] if len(pairs) == 1 else ("", "")

@@ -14,7 +14,7 @@ from genperf.panel.evidence import MONEY, TableColumn
 from genperf.panel.legend import Legend, RunPrice
 from genperf.panel.reading import Reading
 from genperf.vocabulary import any_of
-from genperf.vocabulary.headers import DEVICE_WORDS
+from genperf.vocabulary.headers import DEVICE_WORDS, TIME_UNITS, Header
 from genperf.vocabulary.names import LEVELS, WAYS, meant_by, words_in
 
 #: Relative difference up to which the prices of runs are the same.
@@ -33,9 +33,12 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str], name
     A price that is the same in each run of a group is that of one node, where nodes are counted and its header names no
     devices, and else of one of the scale. One in proportion to the count is the price of all. One count tells neither,
     and is read as the other groups are. That of a device means nothing where only nodes are counted. `units` are those
-    that stood in the cells.
+    that stood in the cells. Without a price what each run cost tells it, over the time that the run took.
     """
-    hourly = [c for c in reading.with_role("ratio") if MONEY in c.reasons and c.kind == "rate"]
+    money = [c for c in (*reading.with_role("ratio"), *reading.with_role("consequence")) if MONEY in c.reasons]
+    hourly = [c for c in money if c.kind == "rate"] or [
+        replace(c, values=c.values / hours, header=Header("rate", "h")) for c in money for hours in _hours(reading)
+    ]
     is_counted = meant_by(reading.scale or "") in LEVELS or reading.scale == reading.mapping.get("workers")
     if not hourly or reading.scale is None or not is_counted:
         return legend
@@ -56,6 +59,14 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str], name
     if whole and len({(price.text, price.per) for price in prices}) == 1:
         prices = [replace(prices[0], levels={})]
     return replace(legend, price_column=column.name if prices else "", prices=tuple(prices))
+
+
+def _hours(reading: Reading) -> Iterator[Array]:
+    """Yield the hours of each run, by each column of a measured time."""
+    for column in reading.with_role("measured"):
+        if column.kind == "time" and not column.header.shared:
+            above, below = TIME_UNITS[column.header.unit]
+            yield column.values * (above / below / TIME_UNITS["h"][0])
 
 
 def _prices(
@@ -89,5 +100,7 @@ def groups_of(reading: Reading, rows: int, names: tuple[str, ...]) -> Iterator[t
 
 
 def _price_of_one(paid: Array) -> float | None:
-    """Return the median of prices that are the same; None where they differ."""
-    return float(np.median(paid)) if np.ptp(paid) <= SAME_PRICE * np.max(paid) else None
+    """Return the median of prices that are the same, to the digits that they agree in; None where they differ."""
+    if np.ptp(paid) > SAME_PRICE * np.max(paid):
+        return None
+    return float(f"{np.median(paid):.{6 if np.ptp(paid) == 0.0 else 4}g}")

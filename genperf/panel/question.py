@@ -22,6 +22,7 @@ from genperf.errors import TableError, did_you_mean, listed, misspelt, suggest
 from genperf.formula.amounts import amount, plain_amounts
 from genperf.panel.evidence import role_by_words
 from genperf.panel.legend import (
+    MARKS,
     SCALE,
     Legend,
     NamedColumn,
@@ -29,15 +30,15 @@ from genperf.panel.legend import (
     column_of_setting,
     in_title,
     legend_of_factors,
+    number_text,
     same,
 )
 from genperf.panel.machine import PARTS, PLACES, USUAL_DEVICES, is_a_part
 from genperf.panel.panel import Panel, several_nodes
-from genperf.panel.phrases import settings_in_words
+from genperf.panel.phrases import settings_in_words, singular_words
 from genperf.panel.words import GRID, machine_in
 from genperf.peaks import device_in
-from genperf.table.cells import parts_of
-from genperf.table.clean import is_number, label, number_in
+from genperf.table.clean import is_number, label
 from genperf.table.shape import NO_KIND
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import header_of
@@ -60,12 +61,8 @@ _NAMELESS = re.compile(any_of("headers.nameless"))
 _OF_A_NODE = frozenset(words_of("headers.processes_of_a_node"))
 #: Several values of a question: `8,16` or `16:128:*2`.
 SEVERAL = re.compile(r"[\d.]+[kKMBT]?([,:][\d.*]+[kKMBT]?)+")
-#: Between a value of a question and the nearest measured one: `1k` of 8 workers is seven, `13B` of 70 twenty-seven.
-MOST_DOUBLINGS = 20.0
 #: The sides of a torus or a mesh of devices: `4x8x8`.
 _SIDES = re.compile(r"[1-9]\d*(?:[x×*][1-9]\d*){2,}")
-#: Signs of Markdown around a value.
-MARKS = "`*_"
 #: Different cells per row above which a column of texts names the runs. A guess.
 NAMES_OF_RUNS = 0.7
 #: Different values per row up to which a column of numbers without a unit is a setting. A guess.
@@ -320,9 +317,10 @@ def _is_setting(legend: Legend, column: str) -> bool:
 
 def _measured_column_named(legend: Legend, text: str) -> str:
     """Return the only column of numbers whose name has a word; empty without one."""
-    words = words_in(text)
+    words = singular_words(text)
     is_name = words and words.isdisjoint(words_of("headers.best"))
-    named = [name for name, entry in legend.columns.items() if is_name and entry.numeric and words <= words_in(name)]
+    numeric = [name for name, entry in legend.columns.items() if is_name and entry.numeric]
+    named = [name for name in numeric if words <= singular_words(name)]
     return named[0] if len(named) == 1 else ""
 
 
@@ -491,34 +489,3 @@ def _in_counts_of_scale(legend: Legend, column: str, text: str) -> dict[str, str
         elif piece not in ",:" and not piece.startswith("*"):
             raise TableError(f"{column} is a number, and not {text}", hint=f"--at {column}={largest}")
     return {count: "".join(pieces)}
-
-
-# --- values -----------------------------------------------------------------------------------------------------------
-
-
-def number_text(text: str, measured: Collection[float] = ()) -> str:
-    """Return the number in a value that has a word or a unit beside it, each of several; another value as it is.
-
-    A multiple, `13B`, is written out or not as the values that were measured are.
-
-    >>> number_text("13B", [7.0, 70.0]), number_text("~13b", [7e9, 70e9]), number_text("80 GB", [16.0, 32.0])
-    ('13', '13000000000', '80')
-    >>> number_text("7B,13B", [7.0]), number_text("1,024 MB"), number_text("8:64:*2"), number_text("13B")
-    ('7,13', '1024', '8:64:*2', '13B')
-    """
-    plain = text.strip(MARKS).lstrip("~≈")
-    cell = parts_of(plain)
-    if cell is None or ("," in cell.number and not cell.unit):
-        several = plain.split(",")
-        return plain if len(several) == 1 else ",".join(number_text(item, measured) for item in several)
-    number, in_full = cell.number.replace(",", ""), amount(plain) or amount(plain.upper())
-    values = [value for value in measured if value > 0.0]
-    if not cell.unit or in_full is None or not values or not number_in(number) > 0.0:
-        return number if amount(plain) is None else plain
-
-    def is_far(text: str) -> bool:
-        """Tell whether a number is far from all that were measured; of two alike the first is taken."""
-        return min(abs(math.log2(float(text) / value)) for value in values) > MOST_DOUBLINGS
-
-    written_out = f"{in_full:.15g}"
-    return min((number, written_out) if amount(plain) is None else (written_out, number), key=is_far)

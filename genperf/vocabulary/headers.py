@@ -493,11 +493,18 @@ def _quantity(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     # `peak memory (GB)`, `peak_gb`, `joules per step`.
     last_word = words[-1] if len(words) > 1 else ""
     unit_word = unit[0][-1] if unit else last_word
-    if len(sides) == 2 and sides[0][-1] in _UNITS and sides[1][0] in STEP_WORDS | JOB_WORDS:
-        unit_word = sides[0][-1]
+    above, below = (sides[0][-1], sides[1]) if len(sides) == 2 else ("", [""])
+    of_devices = DEVICE_WORDS | NODE_WORDS if above not in _MEMORY_UNITS else frozenset()
+    if above in _UNITS and below[0] in STEP_WORDS | JOB_WORDS | of_devices:
+        unit_word = above
+    elif not unit and len(below) == 1 and below[0] in _UNITS:
+        # `samples per joule`
+        return Header("quantity", f"{above}/{_UNITS[below[0]]}")
     if unit_word in _UNITS:
-        is_amount = unit_word in _MEMORY_UNITS and any(word in words_of("headers.given_amount") for word in words)
-        return None if is_amount and not _QUANTITIES & {*words} else Header("quantity", _UNITS[unit_word])
+        given = words_of("headers.given_amount" if unit_word in _MEMORY_UNITS else "headers.limited_amount")
+        is_amount = any(word in given for word in words)
+        is_given = is_amount and (unit_word not in _MEMORY_UNITS or not _QUANTITIES & {*words})
+        return None if is_given else Header("quantity", _UNITS[unit_word])
     return Header("quantity") if _QUANTITIES & {*words[:2]} else None
 
 
