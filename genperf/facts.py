@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
@@ -32,6 +32,8 @@ CURRENCY = rf"{CURRENCY_SIGN}|[A-Z]{{3}}"
 #: Relative narrowing below which no run is worth its name. Half and double change no answer
 #: (experiments/results/settings.md).
 NOTICEABLE = 0.05
+#: Share of a step from which on its measured parts are all of it.
+MAKE_UP = 0.9
 #: What stands behind the name of a quantity, of its value and of the ends of its interval.
 ENDS = ("", "_lower", "_upper")
 
@@ -588,6 +590,11 @@ class StepPart(Struct, frozen=True, forbid_unknown_fields=True):
     shares: tuple[float, float]
     #: The levels of the group columns of these runs; none where the table has no groups.
     levels: dict[str, str] = {}
+
+
+def are_whole(parts: Sequence[StepPart]) -> bool:
+    """Tell whether the measured parts of one series are all of a step at the largest count."""
+    return bool(sum(part.shares[1] for part in parts) > MAKE_UP)
 
 
 class BestSplit(Struct, frozen=True):

@@ -42,6 +42,7 @@ from genperf.facts import (
     PublishedPlace,
     Record,
     Training,
+    are_whole,
 )
 from genperf.formula import Node, call, parse, values_of
 from genperf.formula.amounts import amount
@@ -82,8 +83,6 @@ EXACTLY = 1e-9
 FASTEST = "fastest"
 #: Behind a number: so many steps of the runs, `--samples "10000 steps"`.
 STEPS = " steps"
-#: Share of a step from which on its measured parts are all of it.
-MAKE_UP = 0.9
 #: The cheapest counts that are compared with each other in every draw.
 COMPARED = 10
 
@@ -258,7 +257,7 @@ def compared_with_published(
     causes: tuple[Cause, ...] = ()
     no_cause = 0.0
     step_parts = () if panel.legend is None else panel.legend.parts
-    is_parted = any(sum(p.shares[1] for p in step_parts if p.levels == first.levels) > MAKE_UP for first in step_parts)
+    is_parted = any(are_whole([p for p in step_parts if p.levels == first.levels]) for first in step_parts)
     if series is not None and (normal is None or normal.low) and not is_parted:
         # A usual efficiency has no cause to look for, and measured parts of the whole step need none.
         from genperf.causes import why

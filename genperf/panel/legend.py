@@ -16,7 +16,7 @@ from genperf.panel.machine import is_a_part
 from genperf.table.cells import Factor, parts_of
 from genperf.table.clean import is_number, label, number_in
 from genperf.table.shape import NO_KIND, taken_apart
-from genperf.vocabulary.names import LEVELS, column_named, level_with, meant_by, named_in_part, plain_name
+from genperf.vocabulary.names import LEVELS, column_named, level_with, meant_by, named_in_part, plain_name, words_in
 
 #: The name of a count that is given without one.
 SCALE = "count"
@@ -154,7 +154,9 @@ def cell_with(legend: Legend, text: str) -> tuple[str, str]:
     if equal:
         return (equal[0] if len(equal) == 1 else "", text)
     within = [(name, cell) for name, cells in levels.items() if (cell := level_with(text, cells))]
-    return within[0] if len(within) == 1 else ("", text)
+    # A cell and the name of a run from which it was taken, `vit_b16-`, say the same.
+    is_one = len({frozenset(words_in(cell)) for _, cell in within}) == 1
+    return min(within, key=lambda pair: len(pair[1])) if is_one else ("", text)
 
 
 def same(cell: str, text: str) -> bool:

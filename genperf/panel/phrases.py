@@ -659,13 +659,15 @@ class _Words(Struct, dict=True):
         (spelled, _), is_word = _only_match(self.headers, phrase), re.search(r"[\s/]", phrase) is None
         others = [word for word in re.split(r"[\s/]", phrase) if word not in _OF_HEADERS]
         is_other = _PROSE if is_word else _NO_NAME
-        is_denial = others[-1:] and others[-1].lower() in words_of("headers.without")
-        if not spelled and (is_denial or singular_words(phrase) in self.cells or all(map(_PROSE.fullmatch, others))):
+        is_other_word = others and (others[-1].lower() in words_of("headers.without") or _EACH.fullmatch(others[0]))
+        if not spelled and (
+            is_other_word or singular_words(phrase) in self.cells or all(map(_PROSE.fullmatch, others))
+        ):
             return ""
         if not spelled and any(is_other.fullmatch(word) or (self.cell(word) and not is_word) for word in others):
             return ""
         column = spelled or (column_by_name(self.legend, phrase, self.legend.columns) if is_word else "")
-        if column and header_of(column).kind in ("time", "rate"):
+        if column and (header_of(column).kind in ("time", "rate") or "/" in header_of(column).unit):
             return ""
         # `grid size 16` is of a column `grid`.
         size = self.name(phrase.removesuffix(" size")) if phrase.endswith(" size") and not meant_by(phrase) else ""

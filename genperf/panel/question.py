@@ -27,6 +27,7 @@ from genperf.panel.legend import (
     Legend,
     NamedColumn,
     cell_with,
+    column_by_name,
     column_of_setting,
     in_title,
     legend_of_factors,
@@ -130,8 +131,10 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     if not all(map(is_number, at.values())) or any(name.startswith("--") for name in at):
         at, nameless, options = settings_in_words(legend, at)
         at, absent = _split_machines(legend, at)
-        # A kind or a count is no quantity that may be wanted: without a value it stays open.
-        open_settings = (n for n in nameless if meant_by(n) in LEVELS or n in legend.of_names)
+        # A kind or a count is no quantity that may be wanted: without a value it stays open, as what may limit a run.
+        is_about = "why" in options
+        settings_named = (n for n in nameless if is_about and column_by_name(legend, n, legend.columns))
+        open_settings = (*(n for n in nameless if meant_by(n) in LEVELS or n in legend.of_names), *settings_named)
         absent += [n for n in nameless if n not in {*open_settings}]
     for name, value in at.items():
         column, text, measured = _column_of_setting(legend, name, value.strip())

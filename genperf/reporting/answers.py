@@ -11,10 +11,10 @@ from genperf.attribution import Scaling
 from genperf.attribution.scaling import changes
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, attempted
-from genperf.facts import ENDS, Facts, Normal, Record
+from genperf.facts import ENDS, Facts, Normal, Record, are_whole
 from genperf.reporting.place import Place, ladder_rows, ladder_table, page_ladder, short
 from genperf.search import suggest
-from genperf.words.answer import decision_sentence, next_line, record_line, verdict_line
+from genperf.words.answer import decision_sentence, next_line, part_short, record_line, verdict_line
 from genperf.words.growth import next_sentence, pays_judged, percent_text, plan_in_short, turn_sentence, turn_short
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, join_values, only_for_times, prose, singular, with_article
@@ -185,9 +185,12 @@ def _largest_part(place: Place) -> Section:
     """Return what the value is made of, or what it depends on where no term has a name of the field."""
     result, answer, target, facts = place.result, place.scaling, place.result.schema.target, place.facts
     limit = limit_of(result, place.query.columns, place.question.interval) if facts is None else facts.limit()
+    parts = () if facts is None else facts.parts
     about = "What takes the time?" if target.is_time else f"What makes up {target.name}?"
-    text = limit_sentence(limit, place.shown)
+    text = "" if are_whole(parts) else limit_sentence(limit, place.shown)
     sentences = [*filter(None, [place.answer.sentences.get("parts", ""), capitalised(text)])]
+    if are_whole(parts):
+        return Section(about, part_short(max(parts, key=lambda part: part.shares[1])), tuple(sentences))
     if answer is not None and limit.parts:
         sentences += map(prose, answer.decided_changes(changes(result, answer.steps, answer.interval)))
     return Section(about, limit_short(limit), tuple(sentences))

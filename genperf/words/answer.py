@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import isnan
 
 from genperf.errors import listed
-from genperf.facts import BestSplit, Expectation, Facts, Interval, Planned, Record, StepPart
+from genperf.facts import BestSplit, Expectation, Facts, Interval, Planned, Record, StepPart, are_whole
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
@@ -69,7 +69,8 @@ def sentences_of(facts: Facts) -> dict[str, str]:
         "best": turn_sentence(turn) if turn is not None and likely else "",
         "falls": "" if facts.falls is None else turn_sentence(facts.falls),
         "parts": parts_sentence(facts.parts, growth.name) if facts.parts else "",
-        "limit": limit_sentence(facts.limit(), places),
+        # Nothing is inferred of what was measured.
+        "limit": "" if are_whole(facts.parts) else limit_sentence(facts.limit(), places),
         "normal": normal_text(published),
         "exchange": "" if published.exchange is None else exchange_sentence(published.exchange),
         "causes": causes_sentence(published.causes, published.sound) if published.causes else "",
@@ -87,6 +88,11 @@ def parts_sentence(parts: Sequence[StepPart], count: str) -> str:
         before = f" ({percent_before} % at {least:g})" if abs(part.shares[1] - part.shares[0]) >= LEAST_CHANGE else ""
         texts.append(f"{percent} % {part.column}{before}")
     return f"of a step measured at {count}={largest:g}, {listed(texts)}"
+
+
+def part_short(part: StepPart) -> str:
+    """Return a measured part of a step in a few words."""
+    return f"{part.column}: {whole_percent(part.shares[1])} %"
 
 
 def split_line(split: BestSplit) -> str:
