@@ -255,7 +255,10 @@ class _Words(Struct, dict=True):
 
     def read(self) -> list[tuple[str, str]]:
         """Return what all words say, each phrase as the first kind that it is."""
-        kinds = (self.read_sign, self.read_relative, self.read_machine, self.read_counted, self.read_named)
+        kinds = (
+            *(self.read_sign, self.read_relative, self.read_machine, self.read_counted, self.read_rate_of_one),
+            *(self.read_what, self.read_switch, self.read_named),
+        )
         place = 0
         while place < len(self.words):
             is_parted = _ALTERNATIVE.fullmatch(self.words[place]) is not None
@@ -482,79 +485,108 @@ class _Words(Struct, dict=True):
             raise TableError(what, hint=f"--samples, of what the runs count{of_each}")
         return "--tokens" if counted == "tokens" else "--samples"
 
-    def read_named(self, place: int) -> Phrase | None:
-        """Read a name with its value behind it: `batch 32`, `batch size of 32`, `strategy FSDP`, `bs = 16`."""
+    def read_rate_of_one(self, place: int) -> Phrase | None:
+        """Read `per gpu`: behind or before a rate that of each device is wanted."""
         noun = self.word(place + 1)
-        if self.word(place) == "per" and meant_by(f"{noun}s") == "workers" and not self.has_value(place + 2):
-            rates = [word for word in (self.word(place - 1), self.word(place + 2)) if header_of(word).kind == "rate"]
-            if rates or any(map(_ALTERNATIVE.fullmatch, self.words)):
-                # `tokens per second per gpu`, `per gpu throughput`, `slower per gpu than`
-                rate = rates[0] if rates and header_of(rates[0]).counted else "samples/s"
-                return place + 2, "--want", f"{rate}/{noun}"
-            # `memory per gpu`
-            return place + 2, "", ""
+        if self.word(place) != "per" or meant_by(f"{noun}s") != "workers" or self.has_value(place + 2):
+            return None
+        rates = [word for word in (self.word(place - 1), self.word(place + 2)) if header_of(word).kind == "rate"]
+        if rates or any(map(_ALTERNATIVE.fullmatch, self.words)):
+            # `tokens per second per gpu`, `per gpu throughput`, `slower per gpu than`
+            rate = rates[0] if rates and header_of(rates[0]).counted else "samples/s"
+            return place + 2, "--want", f"{rate}/{noun}"
+        # `memory per gpu`
+        return place + 2, "", ""
+
+    def read_what(self, place: int) -> Phrase | None:
+        """Read what is compared or wanted without a value: `which gpu`, `env steps per second`, `best layout`."""
         name, end = self.longest(place, self.name)
         is_one = canonical_of_singular(self.word(place)) in LEVELS and not self.has_value(end)
         if is_one and self.kinds and _WHICH.fullmatch(self.word(place - 1)):
-            # `which gpu is fastest` of a column of their kinds
             self.compared = self.kinds
             return end, "", ""
+        measured, end_of_measured = self.longest(place, self.measured_column)
+        is_longer = not (name or self.word(place + 1) == "=") or end_of_measured > max(end, place + 1)
+        if measured and is_longer and not self.has_value(end_of_measured):
+            return end_of_measured, "--want", measured
+        # `layout_stated` is another column.
+        is_layout = self.has_ways and self.word(place).lower() in words_of("headers.layout")
+        return (place + 1, f"--{LAYOUT}", "") if is_layout and name not in self.legend.columns else None
+
+    def read_switch(self, place: int) -> Phrase | None:
+        """Read something that was off or on: `with offload`, `does offload help`."""
+        switch, end = self.longest(place, self.switch)
+        # `which run next` asks.
+        is_verb = all(map(self.is_prose, self.words[place:end]))
+        if switch is None or is_verb or self.has_value(end) or self.word(end) in switch:
+            return None
+        before, behind = self.word(place - 1), self.word(end).lower()
+        is_judged = behind in (*words_of("headers.cost"), *words_of("headers.judged"))
+        if _EACH.fullmatch(before) or _WHICH.fullmatch(before) or is_judged:
+            self.compared = switch[0]
+            return end + is_judged, "", ""
+        return end, switch[0], switch[2]
+
+    def read_named(self, place: int) -> Phrase | None:
+        """Read a name with its value behind it: `batch 32`, `batch size of 32`, `strategy FSDP`, `bs = 16`."""
+        name, end = self.longest(place, self.name)
         if not name and self.word(place + 1) == "=":
             name, end = self.words[place], place + 1
-        measured, end_of_measured = self.longest(place, self.measured_column)
-        if measured and (not name or end_of_measured > end) and not self.has_value(end_of_measured):
-            return end_of_measured, "--want", measured
-        if self.has_ways and self.word(place).lower() in words_of("headers.layout") and name not in self.legend.columns:
-            # `layout_stated` is another column.
-            return place + 1, f"--{LAYOUT}", ""
-        switch, end_of_switch = self.longest(place, self.switch)
-        if switch is not None and all(map(self.is_prose, self.words[place:end_of_switch])):
-            # `which run next` asks.
-            switch = None
-        if switch is not None and not self.has_value(end_of_switch) and self.word(end_of_switch) not in switch:
-            before, behind = self.word(place - 1), self.word(end_of_switch).lower()
-            is_judged = behind in (*words_of("headers.cost"), *words_of("headers.judged"))
-            if _EACH.fullmatch(before) or _WHICH.fullmatch(before) or is_judged:
-                self.compared = switch[0]
-                return end_of_switch + is_judged, "", ""
-            return end_of_switch, switch[0], switch[2]
         # `which run next` asks, and compares no runs.
         is_verb = not self.has_value(end) and all(map(self.is_prose, self.words[place:end]))
         # The number of `B200 64 gpus` or `H100 7B` is no count of this device.
         is_device = name not in self.legend.columns and device_in(self.words[place]) is not None
         if not name or is_verb or (is_device and self.has_value(place + 1)) or self.longest(place, self.cell)[1] > end:
             return None
-        start, is_set, words = end, self.word(end) in _SIGNS - {"|"}, singular_words(" ".join(self.words[place:end]))
+        column = column_by_name(self.legend, name, self.legend.columns) or ""
+        if (compared := self.read_compared(place, end, name, column)) is not None:
+            return compared
+        start, is_set = end, self.word(end) in _SIGNS - {"|"}
         while self.word(start) in ("=", ":") or _OF_A_VALUE.fullmatch(self.word(start)):
             start += 1
-        column, value = column_by_name(self.legend, name, self.legend.columns) or "", self.word(start)
         if not is_set and start > end and header_of(column).kind:
             # `energy of 100 epochs` wants what was measured.
-            start, value = len(self.words), ""
+            start = len(self.words)
+        if (value := self.read_value(place, end, start, name, column)) is not None:
+            return value
+        if self.longest(place, self.cell)[1] >= end:
+            return None
+        # `how many gpus`, and `cost on 64 gpus` of what may be measured.
+        before = self.word(place - 1)
+        is_counted = place > 0 and _COUNTING.fullmatch(before) is not None
+        is_counted |= meant_by(name) in LEVELS and _LARGEST.fullmatch(before) is not None and not self.has_value(end)
+        may_be_wanted = column and self.legend.columns[column].numeric and not meant_by(name)
+        phrase = " ".join(self.words[place:end])
+        return (end, phrase, phrase) if may_be_wanted else (end, "" if is_counted else name, "")
+
+    def read_compared(self, place: int, end: int, name: str, column: str) -> Phrase | None:
+        """Read a name whose values are compared: `which tp`, `each framework`, `step time vs framework`."""
+        before = "" if self.has_value(end) else self.word(place - 1)
+        if _WHICH.fullmatch(before) and self.has_ways and meant_by(name) in _OF_LAYOUT:
+            # The best of one depends on the others.
+            return end, f"--{LAYOUT}", ""
+        is_varied = any(pattern.fullmatch(before) for pattern in (_COUNTING, _EACH, _LARGEST))
+        is_varied |= before.lower() in words_of("headers.across")
+        if is_varied and self.is_compared(column):
+            self.compared = column
+            return end, "", ""
+        return None
+
+    def read_value(self, place: int, end: int, start: int, name: str, column: str) -> Phrase | None:
+        """Read the value that starts behind the end of a name: a cell, a number, or a word of a column of texts."""
         levels = self.legend.columns[column].levels if column else ()
 
         def cell_of_column(phrase: str) -> str:
             return _only_match(self.cells, phrase, column)[1] or level_with(phrase, levels)
 
-        before = "" if self.has_value(end) else self.word(place - 1)
-        if _WHICH.fullmatch(before) and self.has_ways and meant_by(name) in _OF_LAYOUT:
-            # The best of one depends on the others.
-            return end, f"--{LAYOUT}", ""
-        asks_for_values = (_COUNTING, _EACH, _LARGEST)
-        is_varied = any(pattern.fullmatch(before) for pattern in asks_for_values)
-        # `step time vs framework`
-        is_varied |= before.lower() in words_of("headers.across")
-        if is_varied and self.is_compared(column):
-            self.compared = column
-            return end, "", ""
         cell, cell_end = self.longest(start, cell_of_column)
         if cell:
             return cell_end, column, cell
         other, cell_end = self.longest(start, self.cell)
-        if other and words <= singular_words(other[0]):
+        if other and singular_words(" ".join(self.words[place:end])) <= singular_words(other[0]):
             # `GPU H100` of a column `GPU type`
             return cell_end, *other
-        is_text = column in self.legend.of_names
+        value, is_set, is_text = self.word(start), self.word(end) in _SIGNS - {"|"}, column in self.legend.of_names
         if _NUMBER.fullmatch(value) and (is_set or not is_text):
             unit, of_one = self.word(start + 1), f"{name} {' '.join(self.words[start + 1 : start + 3])}"
             if unit == "per" and meant_by(of_one):
@@ -563,14 +595,7 @@ class _Words(Struct, dict=True):
             return start + 1 + with_unit, name, value + unit * with_unit
         if value and (self.word(end) == "=" or (is_text and value not in _SIGNS and not self.only_asks(value))):
             return start + 1, name, value
-        if self.longest(place, self.cell)[1] >= end:
-            return None
-        # `how many gpus`, and `cost on 64 gpus` of what may be measured.
-        is_counted = place > 0 and _COUNTING.fullmatch(before or self.word(place - 1)) is not None
-        is_counted |= meant_by(name) in LEVELS and _LARGEST.fullmatch(before) is not None
-        may_be_wanted = column and self.legend.columns[column].numeric and not meant_by(name)
-        phrase = " ".join(self.words[place:end])
-        return (end, phrase, phrase) if may_be_wanted else (end, "" if is_counted else name, "")
+        return None
 
     def is_compared(self, column: str) -> bool:
         """Tell whether the few values of a column may be compared: none of a count, and none that were measured."""
