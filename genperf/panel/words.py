@@ -121,10 +121,23 @@ def _rules(name: str) -> list[tuple[re.Pattern[str], str | Callable[[re.Match[st
         "in_days()": lambda period: f"{int(period[1]) * DAYS_OF[period[2].lower()]} days",
         "node_of_instance()": _node_of_instance,
         "samples_of_epochs()": _samples_of_epochs,
-        "times_as_fast()": lambda goal: f"{goal[1] and f'how many {goal[1]}'}--multiple={goal[3] or 2} ",
-        "work_within()": lambda work: f"--want={work[1]}/{work[3] or 1}{canonical_time(work[4])}{work[2]}",
+        "times_as_fast()": _times_as_fast,
+        "work_within()": _work_within,
     }
     return [(re.compile(f"(?i){_FORMS.written(text)}"), computed.get(new, new)) for text, new in _listed("rules", name)]
+
+
+def _times_as_fast(goal: re.Match[str]) -> str:
+    """Return a multiple of a speed as an option, twice without a number, behind what is counted."""
+    said = goal.groupdict("")
+    counted = f"how many {said['counted']}" if said.get("counted") else ""
+    return f"{counted}--multiple={said.get('times') or 2} "
+
+
+def _work_within(work: re.Match[str]) -> str:
+    """Return how much is done in a period as what is wanted: `--want=tokens/24h` of `how many tokens in 24 hours`."""
+    said = work.groupdict("")
+    return f"--want={said['work']}/{said.get('number') or 1}{canonical_time(said['period'])}{said.get('of', '')}"
 
 
 def _samples_of_epochs(epochs: re.Match[str]) -> str:
