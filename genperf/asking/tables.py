@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
-from itertools import product
+from itertools import chain, product
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.configurations import forecast_at, kept_beside
 from genperf.panel.evidence import TableColumn, is_size
-from genperf.panel.legend import SCALE, newest_first
+from genperf.panel.legend import SCALE, newest_first, same
 from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
 from genperf.panel.phrases import SeveralValuesError
@@ -61,6 +61,7 @@ from genperf.table.opened import open_files, open_source
 from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import (
     LEVELS,
+    WAYS,
     canonical_of,
     command_about,
     counts_devices,
@@ -78,6 +79,9 @@ from genperf.words.verdict import BLIND, trust_text
 Subject = dict[str, Any] | Recognised
 #: Models with the table of each, by quantity, series, roles and the number of their source, which stands beside.
 Fits = dict[tuple[str, tuple[str, ...], str, int], tuple[FitResult, Table, Source]]
+
+#: What some columns were in the runs of a configuration.
+MeasuredWith = Callable[[Mapping[str, str], Sequence[str]], set[tuple[str, ...]]]
 
 #: The kinds of notes that an answer repeats, of the table and of the fit.
 TABLE_NOTES = (
@@ -231,9 +235,10 @@ def answers_about(
     """Return configurations, as `ask_each` does, with the answer of a model, of one run, or of a table to each."""
     fits: Fits = {}
     if isinstance(subject, FitResult | GroupedResult):
-        return ask_each(places, lambda place: ask_fitted(subject, place, question, want))
+        return ask_each(places, lambda place: ask_fitted(subject, place, question, want), partial(_in_models, subject))
     if isinstance(subject, Recognised):
-        return ask_each(places, lambda place: ask_recognised(subject, place, want, question, seed, fits))
+        answer = partial(ask_recognised, subject, want=want, question=question, seed=seed, fits=fits)
+        return ask_each(places, answer, partial(_in_table, subject))
     return places, [run_answer(subject, place, question) for place in places]
 
 
@@ -249,16 +254,81 @@ def configurations(at: Mapping[str, str], levels_of: Callable[[str], Collection[
 
 
 def ask_each(
-    places: list[dict[str, str]], answer: Callable[[dict[str, str]], Answer]
+    places: list[dict[str, str]],
+    answer: Callable[[dict[str, str]], Answer],
+    measured_with: MeasuredWith,
 ) -> tuple[list[dict[str, str]], list[Answer]]:
     """Return configurations with their answers; of one whose words have several values of a name, those of each."""
     try:
-        return places, [answer(place) for place in places]
+        answers = [answer(place) for place in places]
     except SeveralValuesError as error:
         if not error.places:
             raise
         check_number(error.places)
-        return error.places, [answer(place) for place in error.places]
+        places = error.places
+        answers = [answer(place) for place in places]
+    return _alike(places, answers, answer, measured_with) if len(answers) > 1 else (places, answers)
+
+
+def _alike(
+    places: list[dict[str, str]],
+    answers: list[Answer],
+    answer: Callable[[dict[str, str]], Answer],
+    measured_with: MeasuredWith,
+) -> tuple[list[dict[str, str]], list[Answer]]:
+    """Return configurations with their answers, of which what they leave open is the same, where it can be.
+
+    It is one count of devices, and of the rest what was measured with each of the compared values: of a network and its
+    size, which differ together, nothing.
+    """
+    growths = [of.facts.growth for of in answers if of.facts is not None and of.facts.plan is None]
+    if len(growths) < len(answers):
+        return places, answers
+    largest = max(growths, key=lambda growth: growth.target.count)
+    if len({growth.target.count for growth in growths}) > 1 and not any(map(counts_places, chain(*places))):
+        places = [{**place, largest.name: label(largest.target.count)} for place in places]
+        answers = [answer(place) for place in places]
+    names = [n for n in dict.fromkeys(chain(*(of.taken for of in answers))) if meant_by(n) not in WAYS]
+    left_open = [tuple(label(of.taken[n]) if n in of.taken else "" for n in names) for of in answers]
+    if len({*left_open}) == 1:
+        return places, answers
+    common = set.intersection(*(measured_with(place, names) for place in places))
+    chosen = [*(of for of in left_open if of in common), *sorted(common)][:1]
+    if not chosen:
+        return places, answers
+    taken = dict(zip(names, chosen[0], strict=True))
+    places = [{**taken, **place} for place in places]
+    return places, [replace(of, taken={**taken, **of.taken}) for of in map(answer, places)]
+
+
+def counts_places(name: str) -> bool:
+    """Tell whether a name of a question counts devices or nodes, or is a count without a name."""
+    return name == SCALE or meant_by(name) in LEVELS
+
+
+def _in_table(opened: Recognised, place: Mapping[str, str], names: Sequence[str]) -> set[tuple[str, ...]]:
+    """Return what some columns were in the runs of a configuration, at whatever count."""
+    columns = opened.reading.columns
+    settings = {n: text for n, text in in_columns(opened.legend, place).at.items() if n in columns}
+    rows = np.ones(len(opened.source), dtype=bool)
+    for name in settings.keys() - {opened.reading.scale}:
+        rows &= columns[name].rows_with(settings[name])
+    texts = [columns[n].texts[rows].tolist() if n in columns else [""] * int(rows.sum()) for n in names]
+    return {*zip(*texts, strict=True)}
+
+
+def _in_models(
+    fitted: FitResult | GroupedResult, place: Mapping[str, str], names: Sequence[str]
+) -> set[tuple[str, ...]]:
+    """Return what some columns were in the runs of a configuration that models saw, at whatever count."""
+    models, named = models_of(fitted, fitted.requested(place).at)
+    combinations = set[tuple[str, ...]]()
+    for levels, panel in ((levels, model.panel) for levels, model in models):
+        settings = {n: text for n, text in named.items() if n != panel.along().name and n in panel.measured}
+        runs = [{n: label(value) for n, value in run.items()} | levels for run in panel.runs]
+        runs = [run for run in runs if all(same(run[n], text) for n, text in settings.items())]
+        combinations |= {tuple(run.get(n, "") for n in names) for run in runs}
+    return combinations
 
 
 def check_number(places: Sequence[object]) -> None:

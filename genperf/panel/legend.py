@@ -189,15 +189,17 @@ def legend_of_factors(factors: Collection[Factor], groups: Collection[str]) -> L
     return Legend(columns, rows=2)
 
 
-def number_text(text: str, measured: Collection[float] = ()) -> str:
+def number_text(text: str, measured: Collection[float] = (), multiple: float = 1.0) -> str:
     """Return the number in a value that has a word or a unit beside it, each of several; another value as it is.
 
-    A multiple, `13B`, is written out or not as the values that were measured are.
+    A multiple, `13B`, is written out or not as the values that were measured are, in the `multiple` of a column's name.
 
     >>> number_text("13B", [7.0, 70.0]), number_text("~13b", [7e9, 70e9]), number_text("80 GB", [16.0, 32.0])
     ('13', '13000000000', '80')
     >>> number_text("32k", [8192.0, 65536.0]), number_text("32k", [8000.0, 65536.0])
     ('32768', '32000')
+    >>> number_text("1B", [10.0, 200.0], 1e6), number_text("10", [10.0, 200.0], 1e6)
+    ('1000', '10')
     >>> number_text("7B,13B", [7.0]), number_text("1,024 MB"), number_text("8:64:*2"), number_text("13B")
     ('7,13', '1024', '8:64:*2', '13B')
     """
@@ -205,9 +207,11 @@ def number_text(text: str, measured: Collection[float] = ()) -> str:
     cell = parts_of(plain)
     if cell is None or ("," in cell.number and not cell.unit):
         several = plain.split(",")
-        return plain if len(several) == 1 else ",".join(number_text(item, measured) for item in several)
+        return plain if len(several) == 1 else ",".join(number_text(item, measured, multiple) for item in several)
     number, in_full = cell.number.replace(",", ""), amount(plain) or amount(plain.upper())
     values = [value for value in measured if value > 0.0]
+    if multiple > 1.0 and cell.unit and in_full is not None and amount(plain) is not None:
+        return f"{in_full / multiple:.15g}"
     if cell.unit.lower() == "k" and values and not any(value % 1024.0 for value in values):
         # `32k` of lengths such as 32768.
         return f"{1024.0 * number_in(number):.15g}"

@@ -42,7 +42,7 @@ from genperf.peaks import device_in
 from genperf.table.clean import is_number, label
 from genperf.table.shape import NO_KIND
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.headers import header_of, multiple_in
 from genperf.vocabulary.names import (
     LEVELS,
     canonical_of,
@@ -155,7 +155,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
         ):
             entry = legend.columns.get(cell_column, NamedColumn())
             is_amount = entry.numeric and not is_number(cell) and cell not in entry.levels
-            plain = number_text(cell, entry.ends) if is_amount else cell
+            plain = number_text(cell, entry.ends, multiple_in(cell_column)) if is_amount else cell
             is_list = SEVERAL.fullmatch(plain) is not None and plain not in entry.levels
             is_constant = entry.distinct == 1 and legend.rows > 1 and canonical_of(cell_column) is None
             # Of three rows or more nearly each has a name of its own, beside settings that say which is meant.
@@ -378,7 +378,8 @@ def legend_in(panel: Panel, groups: Mapping[str, Collection[str]]) -> Legend:
     """Return the legend of a model's table, with its factors, the groups that it has and what the user mapped."""
     of_factors = legend_of_factors(panel.factors, panel.group)
     legend = panel.legend or of_factors
-    of_groups = {name: NamedColumn(levels=tuple(levels), distinct=len(levels)) for name, levels in groups.items()}
+    ascending = {n: sorted(levels, key=lambda text: (amount(text) or 0.0, text)) for n, levels in groups.items()}
+    of_groups = {name: NamedColumn(levels=tuple(levels), distinct=len(levels)) for name, levels in ascending.items()}
     mapped = {canonical: column for canonical, column in panel.mapping.items() if column not in legend.headers}
     columns = {**of_factors.columns, **legend.columns, **of_groups}
     return replace(legend, columns=columns, aliases={**legend.aliases, **mapped})

@@ -758,9 +758,10 @@ def _scale_of(
         open_settings = [n for n in unnamed if is_absent and n not in requested_varying]
         letters = [n for n in open_settings if len(open_settings) == 1 or noun_of(n) == "workers"]
         # What may count it without a name of the field is the only setting.
+        named = [n for n in varying if columns[n].canonical in EXTRINSIC]
         loads = [*filter(LOAD.fullmatch, varying)]
         no_sizes = [n for n in unnamed if not is_size(n)]
-        only_one = next((group for group in (unnamed, varying, loads, no_sizes) if len(group) == 1), [])
+        only_one = next((group for group in (named, unnamed, varying, loads, no_sizes) if len(group) == 1), [])
         nameless = [n for n in unnamed if re.fullmatch(any_of("headers.nameless"), plain_name(n))]
         only_nameless = nameless if len(nameless) == 1 else []
         # Counts that do not vary come last.

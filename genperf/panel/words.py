@@ -129,15 +129,17 @@ def _rules(name: str) -> list[tuple[re.Pattern[str], str | Callable[[re.Match[st
 
 def _times_as_fast(goal: re.Match[str]) -> str:
     """Return a multiple of a speed as an option, twice without a number, behind what is counted."""
-    said = goal.groupdict("")
-    counted = f"how many {said['counted']}" if said.get("counted") else ""
-    return f"{counted}--multiple={said.get('times') or 2} "
+    groups = goal.groupdict("")
+    counted = f"how many {groups['counted']}" if groups.get("counted") else ""
+    return f"{counted}--multiple={groups.get('times') or 2} "
 
 
 def _work_within(work: re.Match[str]) -> str:
     """Return how much is done in a period as what is wanted: `--want=tokens/24h` of `how many tokens in 24 hours`."""
-    said = work.groupdict("")
-    return f"--want={said['work']}/{said.get('number') or 1}{canonical_time(said['period'])}{said.get('of', '')}"
+    groups = work.groupdict("")
+    return (
+        f"--want={groups['work']}/{groups.get('number') or 1}{canonical_time(groups['period'])}{groups.get('of', '')}"
+    )
 
 
 def _samples_of_epochs(epochs: re.Match[str]) -> str:

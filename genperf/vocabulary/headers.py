@@ -536,6 +536,16 @@ def in_multiples(counted: str) -> tuple[float, str]:
     return (size, plain) if plain and size else (1.0, counted)
 
 
+def multiple_in(name: str) -> float:
+    """Return in how many of one the numbers of a column are, by a word of its name.
+
+    >>> multiple_in("rows_millions"), multiple_in("params (billion)"), multiple_in("rows")
+    (1000000.0, 1000000000.0, 1.0)
+    """
+    multiples = (_MULTIPLES.get(word) for word in re.split(r"[\W_]+", name.lower()))
+    return next((MULTIPLES[multiple.upper()] for multiple in multiples if multiple), 1.0)
+
+
 @lru_cache(maxsize=10_000)
 def bytes_of(unit: str) -> float:
     """Return the bytes of a unit of memory; zero for another unit.
