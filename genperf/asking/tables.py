@@ -63,6 +63,7 @@ from genperf.vocabulary.names import (
     LEVELS,
     WAYS,
     canonical_of,
+    column_named,
     command_about,
     counts_devices,
     counts_scale,
@@ -285,7 +286,8 @@ def _alike(
     if len(growths) < len(answers):
         return places, answers
     largest = max(growths, key=lambda growth: growth.target.count)
-    if len({growth.target.count for growth in growths}) > 1 and not any(map(counts_places, chain(*places))):
+    count_is_open = not any(counts_places(n) or column_named(n, [largest.name]) for n in chain(*places))
+    if len({growth.target.count for growth in growths}) > 1 and count_is_open:
         places = [{**place, largest.name: label(largest.target.count)} for place in places]
         answers = [answer(place) for place in places]
     names = [n for n in dict.fromkeys(chain(*(of.taken for of in answers))) if meant_by(n) not in WAYS]

@@ -170,8 +170,8 @@ def newest_first(level: str) -> tuple[int, str]:
     >>> sorted(["2026-01-31", "2026-03-01"], key=newest_first), sorted(["b", "a"], key=newest_first)
     (['2026-03-01', '2026-01-31'], ['a', 'b'])
     """
-    date = re.match(r"(\d{4})-(\d\d)-(\d\d)", level)
-    return (-int("".join(date.groups())) if date else 0), level
+    date = re.match(r"(\d{4})-(\d\d)(?:-(\d\d))?(?!\d)", level)
+    return (-int("".join(date.groups("00"))) if date else 0), level
 
 
 def in_title(text: str, title: str) -> bool:

@@ -84,6 +84,7 @@ _PROSE, _NO_NAME, _COUNTING, _WHICH, _EACH, _LARGEST, _BETWEEN, _ALTERNATIVE, _O
 _OF_TIMES = frozenset((*words_of("headers.time"), *TIME_WORDS, "per"))
 #: Words that are written in short, `ckpt`, in full.
 _IN_FULL = {short: full for full, listed_words in section("short").items() for short in listed_words}
+_SESSION = re.compile(any_of("columns.session"))
 _BOUNDING = re.compile(any_of("headers.bounding"))
 #: What words of a comparison or a plan are about.
 _COMPARISONS = ("compare", "optimize")
@@ -275,6 +276,9 @@ class _Words(Struct, dict=True):
             if len(cells) == 1:
                 self.phrases.remove(cells[0])
                 self.compared = cells[0][0]
+            # `is it getting faster`, of runs by date
+            dates = [name for name in levels if _SESSION.fullmatch(plain_name(name))]
+            self.compared = self.compared or (dates[0] if len(dates) == 1 and not cells else "")
         if self.compared and all(
             column_by_name(self.legend, n, self.legend.columns) != self.compared for n, _ in self.phrases
         ):
@@ -316,6 +320,9 @@ class _Words(Struct, dict=True):
         switch, end = self.longest(place + 1, self.switch) if is_denied else (None, place)
         if switch is not None:
             return end, switch[0], switch[1]
+        column, end = self.longest(place + 1, self.column_of_none) if is_denied else (None, place)
+        if column:
+            return end, *column
         if is_denied and any(self.longest(place + 1, meaning)[0] for meaning in (self.cell, self.name)):
             raise TableError(f"'{name} {self.word(place + 1)}' leaves open what else", hint="name what is meant")
         if self.words[place] in _SIGNS:
@@ -490,7 +497,10 @@ class _Words(Struct, dict=True):
         noun = self.word(place + 1)
         if self.word(place) != "per" or meant_by(f"{noun}s") != "workers" or self.has_value(place + 2):
             return None
-        rates = [word for word in (self.word(place - 1), self.word(place + 2)) if header_of(word).kind == "rate"]
+        before = self.word(place - 1).lower()
+        # `tokens per gpu` are those of a second.
+        beside = f"{before}/s" if before in {*_OF_A_JOB, *self.work_counted} else before
+        rates = [word for word in (beside, self.word(place + 2)) if header_of(word).kind == "rate"]
         if rates or any(map(_ALTERNATIVE.fullmatch, self.words)):
             # `tokens per second per gpu`, `per gpu throughput`, `slower per gpu than`
             rate = rates[0] if rates and header_of(rates[0]).counted else "samples/s"
@@ -706,6 +716,12 @@ class _Words(Struct, dict=True):
         words = ({*words_of(f"cells.{state}"), *section("switches")[state]} for state in ("off", "on"))
         off, on = ([cell for cell in cells if cell.lower() in of_state] for of_state in words)
         return (column, off[0], on[0]) if off and on else None
+
+    def column_of_none(self, phrase: str) -> tuple[str, str] | None:
+        """Return the column of texts that a phrase spells and its cell of nothing: `compression`, `none`; or None."""
+        column, _ = _only_match(self.headers, phrase)
+        cells = self.legend.columns[column].levels if column in self.legend.of_names else ()
+        return next(((column, cell) for cell in cells if cell.lower() in section("switches")["off"]), None)
 
     @cached_property
     def measured(self) -> dict[frozenset[str], list[tuple[str, str]]]:
