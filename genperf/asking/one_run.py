@@ -12,7 +12,7 @@ import os
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -92,8 +92,8 @@ class OneRun(PrintedAnswer, frozen=True, eq=False):
     def content(self) -> list[str]:
         """The card: at most 14 lines of 80 columns."""
         lines: list[tuple[str, str]] = []
-        for label, text in ((label, text) for label, text in self.rows if text):
-            head = label.ljust(LABEL) if label else ""
+        for label, text in (row for row in self.rows if row[1]):
+            head = label and label.ljust(LABEL)
             lines += [(label, line) for line in textwrap.wrap(head + text, WIDTH, subsequent_indent=" " * len(head))]
         if len(lines) > MOST_LINES:
             # What usually explains a low or a high value is the least that a card says of its run.
@@ -108,16 +108,13 @@ class OneRun(PrintedAnswer, frozen=True, eq=False):
 def joint_answer(runs: Sequence[OneRun]) -> OneRun:
     """Return the answer about one run with how long a training takes at the counts of several answers about it."""
     trainings = [row for run in runs for row in run.rows if row[0] == "training"]
-    first, *_ = runs
-    rows = [row for row in first.rows if row[0] not in ("training", "→ next")]
-    place = next((n for n, row in enumerate(first.rows) if row[0] == "training"), len(rows))
-    return replace(first, rows=(*rows[:place], *trainings, *rows[place:]))
+    rows = (trainings if row[0] == "training" else [row] for row in runs[0].rows if row[0] != "→ next")
+    return replace(runs[0], rows=(*chain.from_iterable(rows),))
 
 
 def run_answer(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question: Question | None = None) -> OneRun:
     """Return the answer about the run of a row; of given tokens also how long they take at the counts of `at`."""
-    question = question or Question()
-    unread = str(row.get(UNREAD, ""))
+    question, unread = question or Question(), str(row.get(UNREAD, ""))
     if options := {name.removeprefix("--"): row[name] for name in row if name.startswith("--")}:
         of_words = question_of(**{"tokens": question.training.tokens or row.get("tokens"), **options})
         training = replace(of_words.training, peak=question.training.peak or of_words.training.peak)
@@ -139,12 +136,12 @@ def _answer_about(row: Mapping[str, Any], at: Mapping[str, str] | None, question
             hint = "its link is --hint bandwidth=400Gbit/s; of a run, such as 8xh100 7B 76800tok/s, they are answered"
             raise GenperfError("a test of collectives has no tokens, no other counts and no price", hint=hint)
         return _answer_about_test(row, question.hints.get(BANDWIDTH, ""))
-    if (plan := question.plan) is not None and (not plan.of_tokens or plan.budget is not None):
+    run, plan = run_of_row(row, question.training.peak or 0.0), question.plan
+    # Tokens of a row whose time is not known are asked about, and a deadline is theirs.
+    training = replace(question.training, tokens=question.training.tokens or run.tokens)
+    if plan is not None and (plan.budget is not None or not (plan.of_tokens or (plan.of_job and training.tokens))):
         hint = "--tokens 1T --deadline 30d says how many devices it takes; or a run of another count, each in quotes"
         raise GenperfError("a budget, samples or the deadline of a job need runs of several counts", hint=hint)
-    run = run_of_row(row, question.training.peak or 0.0)
-    # Tokens of a row whose time is not known are asked about.
-    training = replace(question.training, tokens=question.training.tokens or run.tokens)
     used = utilisation_of(run, is_planned=training.tokens is not None)
     speed = f"{three_digits(run.rate)} {run.network.sample}/s" if run.rate else ""
     machine = f"{run.devices:g} x {run.device.label or 'device'}"
@@ -152,9 +149,9 @@ def _answer_about(row: Mapping[str, Any], at: Mapping[str, str] | None, question
     rows = [("", title), ("MFU", used.text), *(("⚠", note) for note in used.notes)]
     if used.mfu is not None and not run.rate and conventions_of(run):
         rate = _rate_of(run, used)
-        ends = " – ".join(map(three_digits, (rate.lower, rate.upper)))
-        of_each = f"{three_digits(rate.value / run.devices)} of each device"
-        rows.append(("speed", f"{three_digits(rate.value)} {run.network.sample}/s ({ends}) by that share: {of_each}"))
+        value, low, high, of_each = map(three_digits, (*rate.ends, rate.value / run.devices))
+        speed = f"{value} {run.network.sample}/s ({low} – {high}) by that share: {of_each} of each device"
+        rows.append(("speed", speed))
     of_images = "no published run of images is bundled: what is usual is not known" if used.mfu is not None else ""
     rows += [("among", place_text(used.normal) if used.normal else of_images)]
     rows += [("less by", "; ".join(used.less_by)), ("more by", "; ".join(used.more_by))]
@@ -232,9 +229,10 @@ def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | Ge
 
 def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     """Return the run of a row, whose columns are found by their names."""
-    cells = {name: cell for name, cell in cells.items() if name != UNREAD and not name.startswith("--")}
-    cells = {name: cell for name, cell in cells.items() if not is_missing(cell) and str(cell).strip()}
-    cells = _with_rate_of_training(cells)
+    of_run = {name: cell for name, cell in cells.items() if name != UNREAD and not name.startswith("--")}
+    cells = _with_rate_of_training(
+        {n: cell for n, cell in of_run.items() if not is_missing(cell) and str(cell).strip()}
+    )
     for column in [name for name in cells if meaning_of(name) == "sequence"]:
         if (in_thousands := str(cells[column])[-1] in "kK") or canonical_of(column) is None:
             # `4k` tokens are 4096.
@@ -268,12 +266,11 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     adapters = "adapters" in switched_on or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower()))
     nodes = nodes or float(np.ceil(count / (per_node or USUAL_DEVICES)))
     network, sequence = _network(named, numbers), numbers.get("sequence", 0.0)
-    run = TrainingRun(device, dense_peak, count, nodes, network, claims, precision, sequence, recomputed, adapters)
-    run = replace(run, tokens=numbers.get("tokens"))
     # Some programs divide by the peak of an A100, whatever the device.
     of_a100 = devices()["a100"].rates["16-bit"] / (dense_peak or 1.0)
     mistakes = {"recomputation is counted in the MFU": 1.0 / RECOMPUTED, "it is of the peak of an A100": of_a100}
-    run = replace(run, mistakes=mistakes)
+    run = TrainingRun(device, dense_peak, count, nodes, network, claims, precision, sequence, recomputed, adapters)
+    run = replace(run, tokens=numbers.get("tokens"), mistakes=mistakes)
     return _with_rate(run, cells) if network.parameters else run
 
 
@@ -312,7 +309,11 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
     if not SIZE_LOW * parameters <= network.parameters <= SIZE_HIGH * parameters:
         # Of another network than the one of the name, fewer layers, say, the shape is not known.
         network = TrainedNetwork(name)
-    return replace(network, **{"parameters": parameters, "active": active, **shape})
+    network = replace(network, **{"parameters": parameters, "active": active, **shape})
+    if parameters and not 0.0 < network.active <= SIZE_HIGH * parameters:
+        what = f"active={three_digits(network.active)} is no part of {three_digits(parameters)} parameters"
+        raise GenperfError(what, hint="active= has the parameters that one token uses, params= all of them")
+    return network
 
 
 def _with_rate(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
@@ -391,8 +392,7 @@ class Utilisation(Struct, frozen=True):
         middle, low, high = (share_text(of, decimals=1) for of in (self.mfu, self.mfu_lower, self.mfu_upper))
         ends = "" if is_known else f" ({low.removesuffix(' %')} – {high})"
         hardware = "" if self.hfu is None else f"; HFU {share_text(self.hfu)}"
-        peak = f"of {three_digits(self.peak / 1e12)} TFLOP/s dense"
-        return f"{middle}{ends}: {self.mfu_convention}, {peak}{hardware}"
+        return f"{middle}{ends}: {self.mfu_convention}, of {three_digits(self.peak / 1e12)} TFLOP/s dense{hardware}"
 
 
 def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
@@ -472,16 +472,22 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
     """Return the one or two usual mistakes that explain a stated figure which fits no convention."""
     claim = run.claims[claimed]
     figure = f"the {'printed' if claimed == PRINTED else 'stated'} {share_text(claim, decimals=int(claim < 0.1))}"
-    peak = three_digits(run.device.sparse * run.dense_peak / 1e12)
-    sparse = (f"is of the sparse peak ({peak} TFLOP/s): training uses the dense one", 1.0 / run.device.sparse)
-    rate = run.device.rates["16-bit"]
-    of_16_bit = f"is of the 16-bit peak ({three_digits(rate / 1e12)} TFLOP/s)", run.dense_peak / rate
-    hardware = "is HFU: recomputation is counted in it", RECOMPUTED
-    usual = [sparse, of_16_bit, *((f"fits where {text}", factor) for text, factor in run.mistakes.items())]
-    for mistakes in ([hardware], *combinations(usual, 1), *combinations(usual, 2)):
-        factor = np.prod([factor for _, factor in mistakes])
-        if factor != 1.0 and min(abs(value * factor / claim - 1.0) for value in utilisations.values()) <= SAME:
-            return f"{figure} {'; and it '.join(text for text, _ in mistakes)}"
+    device, values = run.device, np.array([*utilisations.values()])
+    rows = [("is of the sparse peak", device.sparse * run.dense_peak, ": training uses the dense one")]
+    rows += [("is of the 16-bit peak", device.rates["16-bit"], "")]
+    # Variants of a device, an H100 on PCIe, have peaks of their own.
+    for variant in (of for of in devices().values() if of.family == device.family):
+        kinds, rate = {"": 1.0, "sparse ": variant.sparse}, variant.rate(run.precision or "16-bit")
+        rows += [(f"fits the {kind}peak of {variant.label}", by * rate, "") for kind, by in kinds.items()]
+    peaks = [(f"{fits} ({three_digits(of / 1e12)} TFLOP/s){why}", run.dense_peak / of) for fits, of, why in rows]
+    peaks.append(("is HFU: recomputation is counted in it", RECOMPUTED))
+    further = [(f"fits where {text}", factor) for text, factor in run.mistakes.items()]
+    for mistakes in (combinations(peaks + further, 1), combinations(peaks[:2] + further, 2)):
+        factors = {"; and it ".join(text for text, _ in of): np.prod([factor for _, factor in of]) for of in mistakes}
+        errors = {text: np.abs(values * by / claim - 1.0).min() for text, by in factors.items() if by != 1.0}
+        nearest = min(errors, key=errors.__getitem__, default="")
+        if errors.get(nearest, 1.0) <= SAME:
+            return f"{figure} {nearest}"
     shares = ", ".join(f"{share_text(value, decimals=int(claim < 0.1))} by {n}" for n, value in utilisations.items())
     ends = [utilisations.get(name, 0.0) * end for name, (_, *both) in conventions_of(run).items() for end in both]
     known = {"seq=": run.sequence, "layers=": run.network.layers, "hidden=": run.network.hidden}
@@ -503,31 +509,26 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
     products, shape = plain - output, network.layers * network.hidden
     a_token = 12.0 * (shape or SHAPE_7B * (network.active / 6.74e9) ** SHAPE_EXPONENT)
     attention = a_token * run.sequence
-    upper = high + a_token * (1.0 if shape else SHAPE_FACTOR) * (run.sequence or SEQUENCE) / plain
-    usual = {"6·P": (plain, low, upper)}
-    if run.adapters:
-        # No gradients of the weights: four of six operations.
-        return {"4·P: adapters only": (4.0 / 6.0 * products, low, high), **usual}
-    if network.embedding:
-        usual["6·P without the input embedding"] = products, low, upper
-    if not shape and attention:
-        usual[f"{FULL} of a usual shape"] = plain + attention, low, high
-    if shape and not attention and STATED in run.claims:
-        # What is stated may show the length of its samples.
-        usual[f"{FULL} at {SEQUENCE:,g} tokens"] = products + a_token * SEQUENCE, low, high
-    if not shape or not attention:
-        return usual
-    full, causal = products + attention, products + 0.5 * attention
+    largest = high + a_token * (1.0 if shape else SHAPE_FACTOR) * (run.sequence or SEQUENCE) / plain
+    full, causal, of_layers = products + attention, products + 0.5 * attention, 72.0 * shape * network.hidden
     # A causal mask needs half of the attention, and half of what no layer holds may be an embedding that is looked up.
-    outside = 0.0 if network.published or network.is_mixture else network.active - 12.0 * shape * network.hidden
-    half = low * (causal - 3.0 * max(outside, 0.0)) / full
-    usual = {FULL: (full, half, high), **usual, "6·P + causal attention": (causal, low, high)}
-    if network.embedding:
-        usual[f"{FULL}, input embedding counted"] = plain + attention, half, high
-    if not network.is_mixture:
-        of_layers = 72.0 * shape * network.hidden + attention + output
-        usual[f"72·layers·hidden² + attention{' and output' if output else ''}"] = of_layers, low, high
-    return usual
+    looked_up = 0.0 if network.published or network.is_mixture else max(0.5 * (plain - of_layers), 0.0)
+    half, of_all = low * (causal - looked_up) / full, not run.adapters
+    in_full, with_output = bool(of_all and shape and attention), " and output" if output else ""
+    of_layer_shape = in_full and not network.is_mixture
+    at_usual_length = of_all and shape and not attention and STATED in run.claims  # which may show that of its samples
+    conventions = {
+        "4·P: adapters only": (run.adapters, 4.0 / 6.0 * products, low, high),  # No gradients of the weights.
+        FULL: (in_full, full, half, high),
+        "6·P": (True, plain, low, largest),
+        "6·P without the input embedding": (of_all and output, products, low, largest),
+        "6·P + causal attention": (in_full, causal, low, high),
+        f"{FULL}, input embedding counted": (in_full and output, plain + attention, half, high),
+        f"72·layers·hidden² + attention{with_output}": (of_layer_shape, of_layers + attention + output, low, high),
+        f"{FULL} of a usual shape": (of_all and attention and not shape, plain + attention, low, high),
+        f"{FULL} at {SEQUENCE:,g} tokens": (at_usual_length, products + a_token * SEQUENCE, low, high),
+    }
+    return {name: (of, lower, upper) for name, (holds, of, lower, upper) in conventions.items() if holds}
 
 
 def _training_text(
@@ -566,8 +567,8 @@ def _training_text(
         paid, _ = paid_for(fitted.panel, question.per, price)
         text += ", {} ({} – {}) at {}".format(*costs, price_text(price.text, paid))
     numbers: dict[str, Any] = {"tokens": training.tokens, "devices": devices, "nodes": nodes}
-    for called, name in (("days", "days"), ("cost", "training_cost")):
-        numbers |= {f"{called}{end}": amounts.get(f"{name}{end}") for end in ENDS}
+    numbers |= {f"days{end}": amounts[f"days{end}"] for end in ENDS}
+    numbers |= {f"cost{end}": amounts.get(f"training_cost{end}") for end in ENDS}
     reason, suggestion = _why_interval_is_wide(run, used, devices, nodes, bool(hints))
     return text, {**numbers, "verdict": BLIND, "reason": reason, "next": suggestion}
 
@@ -617,7 +618,7 @@ def _answer_about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
     """Return the answer about a test of a collective, whose devices may not be known."""
     named = {meaning_of(name) or name: cell for name, cell in test.items()}
     device, collective = device_of(str(named.get("device", ""))), test["collective"]
-    speed, of_algorithm = (bandwidth(test.get(name, "")) for name in ("busbw", "algbw"))
+    speed, of_algorithm = (bandwidth(str(test.get(name, ""))) for name in ("busbw", "algbw"))
     sizes = (number_of(named.get(name, 0.0)) or 0.0 for name in (*LEVELS, "devices_per_node", "size"))
     count, nodes, of_node, size = sizes
     count = count or nodes * of_node

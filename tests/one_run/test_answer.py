@@ -86,6 +86,21 @@ def test_a_deadline_asks_for_the_devices() -> None:
     assert "deadline not kept" in within("8xh100 7B 76800tok/s", "60")[1]
 
 
+def test_tokens_and_their_deadline_may_be_words_or_options(shell: Shell) -> None:
+    runs = ("7B H100 1T tokens --deadline=30d", "7B H100 deadline 30 days"), ("7B H100 1T tokens",)
+    more = ((), ("--tokens", "1T")), (("--deadline", "30d"),)
+    answers = [
+        reply(shell, "ask", run, *of) for group in zip(runs, more, strict=True) for run, of in zip(*group, strict=True)
+    ]
+    assert answers[0]["training"]["devices"] == 64.0
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_active_parameters_are_a_part_of_all(shell: Shell) -> None:
+    for active in ("0", "9B"):
+        assert "is no part of 7 billion parameters" in refusal(shell, "ask", "8xh100", "7B", f"active={active}", "40%")
+
+
 def test_tokens_without_a_time_are_asked_about(shell: Shell) -> None:
     by_words, by_option = (
         reply(shell, "ask", "8xh100", "7B", "76800tok/s", *words) for words in (("1T", "tokens"), ("--tokens", "1T"))

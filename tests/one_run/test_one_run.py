@@ -167,6 +167,12 @@ def test_a_share_of_another_peak_is_named() -> None:
     assert "sparse peak" in used("16xh200 qwen2.5-32b bf16 420TFLOP/s 21.2%").notes[-1]
     # 20.4 % of the fp8 peak.
     assert "is of the 16-bit peak (989 TFLOP/s)" in used("8xh100 7B 76800tok/s fp8 40.75%").notes[-1]
+    # Of an H100 on PCIe some divide by the peak of the other one, dense or sparse; 300 / 989.4 and 600 / 1978.9.
+    assert "fits the peak of H100 (989 TFLOP/s)" in used("8xh100-pcie 7B bf16 300TFLOP/s 30.3%").notes[-1]
+    assert "fits the peak of H100 (1,980 TFLOP/s)" in used("8xh100-pcie 7B fp8 600TFLOP/s 30.3%").notes[-1]
+    assert "fits the sparse peak of H100 (1,980 TFLOP/s)" in used("8xh100-pcie 7B bf16 300TFLOP/s 15.2%").notes[-1]
+    # An A100 is no H100.
+    assert "no convention" in used("8xa100 7B bf16 140TFLOP/s 14.1%").notes[-1]
     # A V100 has no products with sparse weights.
     assert "no convention" in used("8xv100 7B 9600tok/s fp16 20.4%").notes[0]
 
