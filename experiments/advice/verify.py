@@ -18,6 +18,7 @@ import pandas as pd
 
 import genperf as gp
 from experiments.shared import IMAGES, page, pyplot
+from genperf import verification
 from genperf.verification import History, alarm_of
 
 SESSIONS, RUNS, LEVEL = 20, 4, 0.01
@@ -25,6 +26,15 @@ THRESHOLDS = (0.05, 0.10, 0.20)
 #: Name → standard deviation of the sessions, and of a step of their random walk, in units of the noise.
 WORLDS = {"sessions alike": (0.0, 0.0), "sessions differ": (1.0, 0.0), "drift": (0.0, 0.3)}
 NOISES, STEPS = (0.01, 0.03, 0.10), (0.0, 0.02, 0.05, 0.10, 0.20)
+
+#: What is taken for known of two new runs beside their history → the constants of `genperf.verification` that do it.
+KNOWN = {
+    "nothing": {},
+    "slow runs are never alone": {"EACH": 0.0},
+    "noise is normal": {"UNUSUAL": -np.inf},
+    "sessions are alike": {"NONE": 1.0 - 1e-12},
+}
+KNOWN["all three"] = {name: value for constants in KNOWN.values() for name, value in constants.items()}
 
 #: The quantile of a normal distribution that an alarm at the level needs.
 ALARM_AT = NormalDist().inv_cdf(1.0 - LEVEL)
@@ -79,6 +89,28 @@ def three_times(worlds: int, noise: float = 0.03) -> pd.DataFrame:
                 earlier, after = drawn(rng, noise, "sessions alike", 0.0, runs, new)
                 found += judged(earlier, after + 3.0 * noise * slower)["verify"]
             row[name] = 100.0 * found / worlds
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def with_more_known(worlds: int, noise: float = 0.03) -> pd.DataFrame:
+    """Return how often two new runs raise an alarm where more is taken for known than `verify` does."""
+    columns = {"found": ("sessions alike", 3.0 * noise), "false alarms": ("sessions alike", 0.0)}
+    columns["false alarms of drift"] = ("drift", 0.0)
+    rows = []
+    for known, constants in KNOWN.items():
+        usual = {name: getattr(verification, name) for name in constants}
+        for name, value in constants.items():
+            setattr(verification, name, value)
+        row: dict[str, object] = {"taken for known": known}
+        for column, (kind, slower) in columns.items():
+            rng, raised = np.random.default_rng([len(column), 2]), 0
+            for _ in range(worlds):
+                earlier, after = drawn(rng, noise, kind, 0.0, RUNS, 2)
+                raised += judged(earlier, after + slower)["verify"]
+            row[column] = 100.0 * raised / worlds
+        for name, value in usual.items():
+            setattr(verification, name, value)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -141,7 +173,7 @@ def run(worlds: int = 4000, fits: int = 120) -> str:
     steps = every[every["step"] > 0.0].drop(columns=["mean", "each", "without sessions"])
     steps = steps.assign(step=[f"{100 * step:g} %" for step in steps["step"]])
     picture(every, IMAGES / "verify.png")
-    three = three_times(worlds // 8)
+    three = three_times(worlds)
     most = {n: 100.0 * NormalDist().cdf(3.0 * n**0.5 - ALARM_AT) for n in (1, 2, 3)}
     return page(
         "verify",
@@ -150,7 +182,7 @@ def run(worlds: int = 4000, fits: int = 120) -> str:
         known=100.0 * NormalDist().cdf(3.0 / (1.0 + 1.0 / SESSIONS) ** 0.5 - ALARM_AT),
         worlds=worlds,
         drawn=worlds // 4,
-        few=worlds // 8,
+        more_known=with_more_known(2 * worlds),
         short=in_short(every),
         false_alarms=false,
         steps=steps,
