@@ -276,13 +276,11 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
 
 def _with_rate_of_training(cells: Mapping[str, Any]) -> dict[str, Any]:
     """Return cells with a rate in the place of tokens and of the time that they took, or of the hours of one device."""
-    tokens = next((name for name in cells if meaning_of(name) == "tokens" and number_of(cells[name])), None)
+    tokens = next((name for name in cells if meaning_of(name) == "tokens" and number_of(cells[name])), "")
     headers = {name: header_of(f"time ({name})" if canonical_time(name) else name) for name in cells}
-    if tokens is None or any(header.kind == "rate" for header in headers.values()):
-        return dict(cells)
-    for name, header in headers.items():
-        seconds = DURATIONS.get(header.unit, 0.0) * (number_of(cells[name]) or 0.0)
-        if header.kind == "time" and header.of != "step" and seconds:
+    times = {name: header for name, header in headers.items() if header.kind == "time" and header.of != "step"}
+    for name, header in times.items() if tokens and all(of.kind != "rate" for of in headers.values()) else ():
+        if seconds := DURATIONS.get(header.unit, 0.0) * (number_of(cells[name]) or 0.0):
             of_one = header.shared or device_in(name) is not None
             others = {column: cell for column, cell in cells.items() if column not in (name, tokens)}
             return others | {"tok/s/gpu" if of_one else "tok/s": (number_of(cells[tokens]) or 0.0) / seconds}
@@ -358,13 +356,12 @@ def _with_rate_of_column(run: TrainingRun, row: Mapping[str, float], name: str) 
     # Usual mistakes in the rate, or in the batch that a step's time is read by, each with the factor that mends it.
     noun, is_of_all = ("batch", global_batch is not None) if is_step else ("rate", not header.shared)
     sharing, is_tokens = run.nodes if header.level == "nodes" else run.devices, counted == "tokens"
-    factors = {
+    mistakes = {
         f"the {noun} is of each device, and not of all": run.devices if is_of_all else 1.0,
         f"the {noun} is of all devices, and not of each": 1.0 if is_of_all else 1.0 / sharing,
         "the time is in seconds, and not in milliseconds": 1e-3 if header.unit == "ms" else 1.0,
         "the rate is of tokens, and not of sequences": 1.0 if is_step or is_tokens else 1.0 / (run.sequence or 1.0),
     }
-    mistakes = {text: factor for text, factor in factors.items() if factor != 1.0}
     return replace(run, rate=rate, step_seconds=of_a_step / rate, mistakes=mistakes)
 
 
@@ -626,10 +623,10 @@ def _answer_about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
         # The factors of nccl-tests, doc/PERFORMANCE.md.
         times = {"all_reduce": 2.0, "broadcast": 0.0, "sendrecv": 0.0}.get(collective, 1.0)
         speed = of_algorithm * (times * (count - 1.0) / count or 1.0)
-    nodes = nodes or float(np.ceil(count / USUAL_DEVICES))
+    nodes = nodes or float(np.ceil(count / (of_node or USUAL_DEVICES)))
     spans_nodes = bool(several_nodes(nodes))
     if speed is None:
-        raise GenperfError("a test of collectives needs its bus bandwidth", hint="8xh100 all_reduce 470GB/s")
+        raise GenperfError("a test needs its bus bandwidth, with the unit", hint="8xh100 all_reduce 470GB/s")
     # Inside a node devices of one family may have other links: an H800, an H100 on PCIe.
     alike = spans_nodes or device.link == devices().get(device.family, device).link
     published = place_of_test(speed, collective, device.family if alike else "", spans_nodes)

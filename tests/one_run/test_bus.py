@@ -117,6 +117,11 @@ def test_a_table_of_one_test_answers_as_its_words(shell: Shell, busbw: str) -> N
     assert by_table["devices"] == by_words["devices"] == 16.0
 
 
+def test_a_test_has_the_nodes_that_its_devices_fill() -> None:
+    row = {"gpu": "H100", "gpus": 16, "gpus_per_node": 4, "test": "all_reduce_perf", "busbw": "90GB/s"}
+    assert gp.ask(pd.DataFrame([row])).to_dict()["nodes"] == 4.0
+
+
 def test_python_answers_as_well(shell: Shell) -> None:
     assert gp.ask("8xh100 all_reduce 450GB/s").to_dict()["share"] == 1.0
     answer = gp.ask("unranked.txt").to_dict()
