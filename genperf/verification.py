@@ -255,7 +255,7 @@ def verify(
     schema, target = fitted.first.schema, fitted.first.schema.target
     new = _new_runs(sources, schema)
     # A benchmark that is new is no level of those that were measured: nothing shows how long it should take.
-    groups = {*fitted.results, *fitted.failures}
+    groups = [*fitted.results, *fitted.failures]
     # As the source has them: a report numbers the runs.
     written = new.frame.sort_index()
     comparable = np.array([tuple(names) in groups for names in written[[*new.group]].to_numpy()])
