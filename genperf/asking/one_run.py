@@ -64,8 +64,9 @@ _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
 _LACKING = {"seq=2048": "sequence", "gbs=256": "work"}
 #: Devices up to which a deadline is looked for: a large cluster.
 MOST_DEVICES = 65536.0
-#: How near a stated figure must be to one by a convention to be by it: 3 % hold the rounding of what is printed.
-SAME = 0.03
+#: How near a stated figure must be to one by a convention to be by it: 3 % hold the rounding of what is printed; and
+#: what rounding to whole per cents changes a share of a third by: figures are known no better.
+SAME, ROUNDED = 0.03, 0.015
 #: Parameters of a network over the size in its name: 7B is 6.5 to 7.6 billion (`networks.csv`).
 SIZE_LOW, SIZE_HIGH = 0.93, 1.09
 #: layers · hidden of a transformer of 6.74e9 parameters, how it grows with them (fitted to `networks.csv`), and the
@@ -477,12 +478,13 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
         kinds, rate = {"": 1.0, "sparse ": variant.sparse}, variant.rate(run.precision or "16-bit")
         rows += [(f"fits the {kind}peak of {variant.label}", by * rate, "") for kind, by in kinds.items()]
     peaks = [(f"{fits} ({three_digits(of / 1e12)} TFLOP/s){why}", run.dense_peak / of) for fits, of, why in rows]
-    peaks.append(("is HFU: recomputation is counted in it", RECOMPUTED))
+    peaks.insert(2, ("is HFU: recomputation is counted in it", RECOMPUTED))
     further = [(f"fits where {text}", factor) for text, factor in run.mistakes.items()]
     for mistakes in (combinations(peaks + further, 1), combinations(peaks[:2] + further, 2)):
         factors = {"; and it ".join(text for text, _ in of): np.prod([factor for _, factor in of]) for of in mistakes}
         errors = {text: np.abs(values * by / claim - 1.0).min() for text, by in factors.items() if by != 1.0}
-        nearest = min(errors, key=errors.__getitem__, default="")
+        # Of those that rounding leaves open the first, which is the likeliest.
+        nearest = min(errors, key=lambda text: max(errors[text], ROUNDED), default="")
         if errors.get(nearest, 1.0) <= SAME:
             return f"{figure} {nearest}"
     shares = ", ".join(f"{share_text(value, decimals=int(claim < 0.1))} by {n}" for n, value in utilisations.items())
