@@ -348,8 +348,8 @@ _UNIT = r"(?![eE][+-]?\d)[^\W\d_²³¹][^\W\d_.µμ]*\.?(?:\s?[/·]\s?(?:[^\W\d_
 #: A number, what it varies by, its unit, a second value in brackets, a footnote.
 _CELL = late(
     rf"(?:\*\*)?(?P<about>[~≈=↑↓]|(?:ca|approx|about)\b\.?)?\s*(?P<before>[$€£])?\s*(?P<number>{_NUMBER})\s*(?P<first>{_UNIT})?"
-    rf"(?P<spread>\s*\(?\s*(?:±|\+/[-−]|\+[-−])\s*{_NUMBER}\s*(?:{_UNIT})?\s*\)?)?"
-    rf"\s*(?P<unit>{_UNIT})?(?P<second>\s*[(\[{{](?!\^)[^()\[\]{{}}]*[)\]}}])?(?P<note>\s*(?:\[\^?\w+\]|[*†‡¹²³]+|(?<=\s)#\s.*))?"
+    rf"(?P<spread>\s*\(?\s*(?:±|\+/[-−]|\+[-−])\s*{_NUMBER}\s*(?P<common>{_UNIT})?\s*\)?)?"
+    rf"\s*(?P<unit>{_UNIT})?(?:(?P<second>\s*[(\[{{](?!\^)[^()\[\]{{}}]*[)\]}}])\s*(?P<last>{_UNIT})?)?(?P<note>\s*(?:\[\^?\w+\]|[*†‡¹²³]+|(?<=\s)#\s.*))?"
 )
 #: What stands beside or in a number, and how it is reported that it was taken out.
 _EXTRAS = {
@@ -397,11 +397,15 @@ def parts_of(text: str) -> Parts | None:
 Parts(number='8', unit='', extras=('footnote',)))
     >>> parts_of("180/s").unit, parts_of("**1,000**").number, parts_of("12.5k tok/s").unit
     ('/s', '1,000', 'k tok/s')
+    >>> parts_of("406 ± 2 ms").unit, parts_of("406 (2) ms").unit
+    ('ms', 'ms')
     >>> parts_of("A100 80GB") is None, parts_of("2x V100") is None
     (True, True)
     """
     match = _CELL.fullmatch(text)
     if match is None or (match["first"] and match["unit"] and match["first"] not in MULTIPLES):
+        return None
+    if match["last"] and (match["unit"] or is_other_word(match["last"])):
         return None
     second = match["second"] or ""
     note = bool(match["note"] or re.fullmatch(r"\s*\[\d+\]", second))
@@ -409,7 +413,9 @@ Parts(number='8', unit='', extras=('footnote',)))
     # Which of `_EXTRAS` the cell has, in their order.
     has = (match["spread"], second and not note, note, "−" in number, SEPARATOR.search(number), match["about"])
     # `12.5k tok/s` and `1.2M/s`: a multiple of a unit.
-    unit = re.sub(r"^[kKMG](?=/s)", r"\g<0> ", " ".join(filter(None, (match["first"], match["unit"]))))
+    units = match["first"], match["unit"] or match["last"]
+    # `406 ± 2 ms` are both in ms.
+    unit = re.sub(r"^[kKMG](?=/s)", r"\g<0> ", " ".join(filter(None, units)) or match["common"] or "")
     return Parts(number, match["before"] or unit, tuple(itertools.compress(_EXTRAS, has)))
 
 

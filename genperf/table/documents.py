@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import re
+import tomllib
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -257,13 +258,39 @@ def of_exposition(text: str) -> str | None:
 #: `  - gpus: 8  # of one node`, `runs:`, `- adam`, `- [8, 0.2]`: a line of an outline, none of a sentence or a log.
 _OUTLINE = late(
     # No anchors: what they name may stand many times.
-    r"(?!.*[\s\[{,]&)(?P<lead>\s*(?:- +)*)"
-    r"(?:(?P<key>[^\s:#'\"{}\[\]|,-][^:#'\"{}\[\]|]{0,60}?):(?P<value>(?: +[^#()]*)?)|(?<=- )[^\s:#][^:#]*?)(?: +#.*)?"
+    r"(?!.*[\s\[{,]&)(?P<lead>\s*(?:- +)*)(?:[\"']?"
+    r"(?P<key>[^\s:#'\"{}\[\]|,-][^:#'\"{}\[\]|]{0,60}?)[\"']?:(?P<value>(?: +[^#()]*)?)|(?<=- )[^\s:#][^:#]*?)"
+    r"(?: +#.*)?"
 )
 #: A number with its unit in the comment behind it.
-_COMMENTED = late(r"(: +[\d.]+(?:e[+-]?\d+)?) +# *([^#\n]+)$", re.IGNORECASE | re.MULTILINE)
+_COMMENTED = late(r"([:=] +)([\d.]+(?:e[+-]?\d+)?) +# *([^#\n]+)$", re.IGNORECASE | re.MULTILINE)
 #: Lines of an outline that are read: results of a few hundred runs.
 _LONGEST_OUTLINE = 8_000
+
+
+def _with_commented_units(text: str) -> str:
+    """Return a text whose numbers have the units in the comments behind them, in quotes as one value."""
+    return _COMMENTED.sub(
+        lambda m: f'{m[1]}"{m[2]} {m[3].strip()}"' if is_result(f"x ({m[3].strip()})") else m[0], text
+    )
+
+
+#: `[[run]]`, `[run.a]`, the name of a table in TOML.
+_HEAD_OF_TOML = late(r"^\[\[?[\w.\"-]+\]\]?[ \t]*$", re.MULTILINE)
+
+
+def of_toml(text: str) -> str | None:
+    r"""Return TOML with tables in it as JSON; None for another text.
+
+    >>> of_toml('[[run]]\ngpus = 8\nstep = 0.2  # s\n[[run]]\ngpus = 16\nstep = 0.1  # s'), of_toml("[run]\nstep: 2 s")
+    ('{"run": [{"gpus": 8, "step": "0.2 s"}, {"gpus": 16, "step": "0.1 s"}]}', None)
+    """
+    if not _HEAD_OF_TOML.search(text):
+        return None
+    try:
+        return json.dumps(tomllib.loads(_with_commented_units(text)), default=str)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return None
 
 
 def of_outline(text: str) -> str | None:
@@ -284,9 +311,8 @@ def of_outline(text: str) -> str | None:
     # In Python: libyaml overflows the stack of blocks inside each other.
     import yaml
 
-    with_units = _COMMENTED.sub(lambda m: f"{m[1]} {m[2]}" if is_result(f"x ({m[2]})") else m[1], "\n".join(lines))
     try:
-        node = yaml.compose(with_units, yaml.BaseLoader)
+        node = yaml.compose(_with_commented_units("\n".join(lines)), yaml.BaseLoader)
         return json.dumps(_value_of_node(node)) if node.id in ("mapping", "sequence") else None
     except (yaml.YAMLError, ValueError, TypeError, RecursionError):
         return None

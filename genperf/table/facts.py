@@ -251,7 +251,7 @@ def _facts_by_pattern(line: str) -> Iterator[tuple[str, Any, str]]:
         line = FORMS.zipped.sub(_pairs_of_lists, line)
     if "tensor(" in line:
         line = FORMS.tensor.sub(r"\g<value>", line)
-    if " each" in line or " of " in line:
+    if any(joint in line for joint in (" each", " of ", " x ", " × ")):
         line = FORMS.of_each.sub(
             lambda m: f"{m['nodes']} {m['node']}, {int(m['nodes']) * int(m['value'])} {m['key']}", line
         )
@@ -467,12 +467,27 @@ def runs_of(text: str) -> list[Run]:
     text = FORMS.between_rules.sub(r"# \g<title>", text)
     if "**" in text:
         text = FORMS.emphasis.sub(lambda match: match["text"] or match["last"], text)
+    if (of_blocks := _runs_of_blocks(text)) is not None:
+        return of_blocks
     by_heading = _runs(text, by_heading=True) if re.search(r"(?m)^(?:#{1,4} +\S|[ \t]*\[|\*\*)", text) else []
     runs = _runs(text)
     if len(by_heading) > max(1, len(runs)):
         return by_heading
     size = _chosen_size(runs)
     return runs if size is None else _runs(text, size=size)
+
+
+def _runs_of_blocks(text: str) -> list[Run] | None:
+    """Return a run of each block between blank lines, where all say the same, a count and a result, in any order."""
+    blocks = [*itertools.islice(FORMS.block.finditer(text), MOST_NAMES)]
+    runs: list[Run] = []
+    for block in blocks if len(blocks) > 1 else ():
+        run, *others = _runs(block[0])
+        counts = [key for key, values in run.values.items() if _is_count(key) and len(values) == 1]
+        if others or not (run.measured and counts) or (runs and {*run.values} != {*runs[0].values}):
+            return None
+        runs.append(replace(run, line=text.count("\n", 0, block.start()) + 1))
+    return _with_headings(runs) or None
 
 
 def _chosen_size(runs: Sequence[Run]) -> str | None:

@@ -20,9 +20,10 @@ _SPAN = late(rf"\\multicolumn\{{(\d+)\}}\{{[^}}]*\}}{_BRACED}")
 #: `\textbf{8}`, `\multirow{2}{*}{8}`: a command around what is shown.
 _AROUND = late(r"\\[a-zA-Z]+\*?(?:\{[^{}]*\}\{[^{}]*\})?\{([^{}]*)\}")
 _SIGNS = (
+    (late(r"\\[,;:! ]|~"), " "),
     (late(r"\\pm\b"), "±"),
     (late(r"\\times\b"), "×"),
-    (late(r"\\[,;:! ]|~"), " "),
+    (late(r"\\(?:sim|approx)\b"), "~"),
     (late(r"\\([%&_#$])"), r"\1"),
     (late(r"(?<!\\)\$|[{}]"), ""),
 )

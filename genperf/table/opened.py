@@ -415,7 +415,7 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
         text = documents.drawn_tables(text) or text
     else:
         metrics = documents.of_exposition(text) if "{" in text[: content.HEAD_BYTES] else None
-        text = metrics or documents.of_literals(text) or documents.of_outline(text) or text
+        text = metrics or documents.of_literals(text) or documents.of_toml(text) or documents.of_outline(text) or text
         text = (
             documents.with_drawn_tables(text)
             if any(sign in text for sign in ("<table", "<!--", "list-table::"))
@@ -520,7 +520,9 @@ def _table_within(text: str, name: str) -> Source | None:
     for paragraph in itertools.islice(several, MOST_TABLES):
         # Lines are counted in the whole text.
         source = attempted(_table_or_log, "\n" * text.count("\n", 0, paragraph.start()) + paragraph[0], name)
-        if isinstance(source, Source) and len(source) > 1 and not source.runs and counts_vary(source.cells):
+        if not isinstance(source, Source) or len(source) < 2 or source.runs:
+            continue
+        if counts_vary(shape.with_factors(source).columns):
             return source
     return None
 
@@ -713,14 +715,23 @@ def _unit_of_rows(source: Source, stating: Sequence[str]) -> dict[str, str]:
     if len(units) != 1:
         return {}
     (unit,) = units
-    plain = [n for n in source.cells if bare(n) == n and not _SECONDS.search(n) and meant_by(n) is None]
-    times = [n for n in plain if (header := header_of(n)).kind == "time" and header.unit == "s"]
-    if canonical_time(unit) and times:
-        return dict.fromkeys(times, unit)
     # `Score`: what no header says anything of, and holds fractions.
-    texts = {n: labels(source.cells[n]).tolist() for n in plain if header_of(n) == Header()}
+    texts = {n: labels(source.cells[n]).tolist() for n in _without_unit(source) if header_of(n) == Header()}
     scores = [n for n, cells in texts.items() if mostly_numbers(cells) and any("." in cell for cell in cells)]
-    return dict.fromkeys(scores, unit) if header_of(f"x ({unit})").kind else {}
+    return _of_its_kind(source, unit) or (dict.fromkeys(scores, unit) if header_of(f"x ({unit})").kind else {})
+
+
+def _without_unit(source: Source) -> list[str]:
+    """Return the columns that are no setting, and whose headers name no unit."""
+    return [n for n in source.cells if bare(n) == n and not _SECONDS.search(n) and meant_by(n) is None]
+
+
+def _of_its_kind(source: Source, unit: str) -> dict[str, str]:
+    """Return the columns of the kind of a unit, of times or of rates, whose headers name none, with it."""
+    headers = {n: header_of(n) for n in _without_unit(source)}
+    kind = header_of(f"x ({unit})").kind
+    alike = [n for n, of in headers.items() if of.kind == kind and of.unit == "s" and not (of.counted or of.shared)]
+    return dict.fromkeys(alike, unit) if kind in ("time", "rate") else {}
 
 
 def _with_duration(source: Source) -> Source:
@@ -893,7 +904,10 @@ def _unit_of_caption(source: Source) -> dict[str, str]:
     # `the average number of tokens processed per GPU per second`
     rates = [header_of(text) for text in re.split(r"[.,;:]\s+", source.caption) if not re.search(r"\d", text)]
     spelled = [f"{rate.counted}/s{'/device' * rate.shared}" for rate in rates if rate.kind == "rate" and rate.counted]
-    unit = next(iter(shape.units_in(source.caption) or spelled), "x" if relative else "")
+    stated = shape.units_in(source.caption) or spelled
+    if of_their_kind := {n: unit for text in stated for n, unit in _of_its_kind(source, text).items()}:
+        return of_their_kind
+    unit = next(iter(stated), "x" if relative else "")
     if not unit or any(header_of(name).kind for name in source.cells):
         return {}
     # A number may have a mark beside it, and no unit of its own.

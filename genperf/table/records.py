@@ -158,14 +158,15 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     arrays = {key: item for key, item in value.items() if isinstance(item, list)}
     objects = {key: item for key, item in value.items() if isinstance(item, dict)}
     by_name: list[dict[str, Any]] = []
-    if len(objects) == len(value) > 1:
+    are_numbered = not arrays and all(re.search(r"\d", key) for key in objects) and not any(map(is_result, scalars))
+    if len(objects) > 1 and (are_numbered or len(objects) == len(value)):
         numbers = [str(row) for row in range(len(next(iter(objects.values()))))]
         if numbers and all([*cells] == numbers for cells in objects.values()):
             return _records_in({key: [*cells.values()] for key, cells in objects.items()}, depth)
         if set.intersection(*map(set, objects.values())):
             name_key = _COUNT if all(map(str.isdecimal, objects)) else "name"
-            by_name = [{name_key: name, **item} for name, item in objects.items()]
-    if by_name and all(re.search(r"\d", key) for key in objects):
+            by_name = [{name_key: name, **scalars, **item} for name, item in objects.items()]
+    if by_name and are_numbered:
         return [run for record in by_name for run in _runs_within(record)]
     lists = {key: items for key, items in arrays.items() if _are_runs(items)}
     runs = max(lists.values(), key=len, default=None)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Objects
 from genperf.errors import counted, listed
 from genperf.table.cells import MOST_NAMES, SEPARATOR, Names, Source, Taken, parts_of, step
-from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in
+from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in, seconds_of
 from genperf.table.facts import MOST_OF_A_NODE, spelled_in_digits
 from genperf.vocabulary import any_of, late, words_of
 from genperf.vocabulary.headers import STATISTIC, canonical_time, header_of
@@ -75,6 +75,8 @@ _PLACED = late(
     rf"(\d+)[\s_\-]?(?:c|{any_of('cells.devices')})(?![^\W_])",
     re.IGNORECASE,
 )
+#: `ddp_2x8`: the same without their words, beside another one.
+_UNNAMED = late(r"(?<![^\W_])(\d+)x(\d+)(?![^\W_])")
 #: `n2g8`, `N2C16`: the same in another order, where a letter may stand for cards.
 _LETTERS_FIRST = late(r"(?<![^\W_])n(\d+)[_\-]?[gc](\d+)(?![^\W_])", re.IGNORECASE)
 #: `8worker4pserver`
@@ -137,10 +139,7 @@ def melted(source: Source) -> Source:
         corner = below
     names = labels(source.columns[corner]).tolist()
     of_headers = families[0].count == _COUNT and canonical_of(corner) is not None and "name" not in source.columns
-    if of_headers and len(names) == 1 and header_of(names[0]).kind:
-        # The only row names what was measured.
-        families = [replace(family, count=corner, value=names[0]) for family in families]
-    elif of_headers and not mostly_numbers(names) and not any(header_of(name).kind for name in names):
+    if of_headers and not mostly_numbers(names) and not any(header_of(name).kind for name in names):
         # `GPUs | 1 | 2 | 4` above named rows: the corner names the headers.
         source = source.renamed({corner: "name"})
         families = [replace(family, count=corner) for family in families]
@@ -220,14 +219,20 @@ def _stacked(
     return long.take(np.flatnonzero(measured))
 
 
+#: `All times in ms.`, `unit: k tokens/s`.
+_IN_A_UNIT = late(
+    r"(?:\bin|\bunits?[:=])\s+((?:[kKMB] )?[^\W\d_]+(?:(?:/| per )[^\W\d_]+)*)(?=\s*(?:$|[:：(\[.,;]))", re.IGNORECASE
+)
+
+
 def units_in(caption: str) -> list[str]:
     """Return the units in a caption, in brackets perhaps behind a word for them, or that it is: `(unit: images/s)`.
 
-    >>> units_in("Throughput (images/s)"), units_in("Time in seconds"), units_in("images/sec"), units_in("total_time_s")
-    (['images/s'], ['s'], ['images/sec'], ['s'])
+    >>> units_in("Throughput (images/s)"), units_in("Time in seconds"), units_in("unit: ms"), units_in("total_time_s")
+    (['images/s'], ['s'], ['ms'], ['s'])
     """
     stated = re.findall(r"[(\[（](?:[^()\[\]（）]*[:：])?\s*([^()\[\]（）:：]+)[)\]）]", caption)
-    stated += re.findall(r"(?<=\bin )([^\W\d_]+(?:/[^\W\d_]+)?)(?=\s*(?:$|[:：(\[]))", caption)
+    stated += _IN_A_UNIT.findall(caption)
     last = re.split(r"[\s_]", caption.strip())[-1]
     if not stated and (last == caption.strip() or (header_of(caption).kind == "time" and canonical_time(last))):
         # The caption is a unit, or a name with one: `images/sec`, `total_time_s`.
@@ -280,10 +285,6 @@ def _melted_names(source: Source) -> Source:
     row_header = "quantity" if of_quantities and of_headers == corner else corner
     source = source.renamed({corner_header: row_header})
     long = _stacked(source, of_headers, name_headers, {VALUE: {n: n for n in name_headers}})
-    if "quantity" in long.cells and len({*long.cells["quantity"]}) == 1:
-        # The only row names what was measured.
-        cells = {long.cells["quantity"][0] if n == VALUE else n: c for n, c in long.cells.items() if n != "quantity"}
-        return replace(long, cells=cells, headers={})
     return _spread(long, of_headers, VALUE)
 
 
@@ -292,7 +293,7 @@ def _fill_nodes(grids: Sequence[re.Match[str] | None]) -> bool:
     pairs = [(int(grid[1]), int(grid[2])) for grid in grids if grid is not None]
     of_several = {devices for multiple, devices in pairs if multiple > 1}
     largest = max((devices for _, devices in pairs), default=0)
-    return len(pairs) == len(grids) and of_several == {largest} and largest <= MOST_OF_A_NODE
+    return len(pairs) == len(grids) > 1 and of_several <= {largest} and largest <= MOST_OF_A_NODE
 
 
 def of_all_devices(source: Source) -> Source:
@@ -347,7 +348,7 @@ def _names_quantities(units: Mapping[str, str]) -> bool:
     ]
     several_units = len({*units.values()}) > 1
     named = [header or (several_units and unit != "") for header, unit in zip(headers, units.values(), strict=True)]
-    return any(headers) and 2 * sum(named) > len(named) > 1
+    return any(headers) and 2 * sum(named) > len(named)
 
 
 def _spread(long: Source, count: str, value: str) -> Source:
@@ -446,8 +447,8 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
             before = name[: match.start()]
             before = before if word == match["word"] else re.sub(rf"{_WORD}[\s_-]$", "", before)
             number, measured = int(match["number"]), _tidy(f"{before} {name[match.end() :]}")
-            if kind == "after" and _stem(word) in words_of("headers.measured"):
-                return "measured", "", f"{word} {measured}".strip(), number
+            if kind == "after" and (_stem(word) in words_of("headers.measured") or canonical_time(word)):
+                return "measured", "", _tidy(f"{name[: match.end('word')]} {name[match.end() :]}"), number
             is_assigned = kind == "after" and re.search("[=:(]", match["joint"])
             return "given" if is_assigned else kind, word, measured, number
     return None
@@ -526,7 +527,7 @@ def _numeric(columns: Sequence[AnyArray]) -> bool:
 
 def _float(cell: Any) -> float:
     """Return the number in a cell, perhaps beside a unit; NaN where there is none."""
-    number = number_in(cell)
+    number = number_in(seconds_of([cell])[0])
     if number == number or not isinstance(cell, str):
         return number
     number_parts = parts_of(cell.strip())
@@ -739,9 +740,11 @@ def _spelled_out(word: str, column: str, words: Collection[str]) -> str:
 
 
 def _placed(names: Sequence[str]) -> Callable[[str], Taken | None]:
-    """Return what reads `2n8g`, `n2g8` and `resnet50 2n x 8g`: nodes, and the devices of each."""
+    """Return what reads `2n8g`, `n2g8`, `resnet50 2n x 8g` and `ddp_2x8`: nodes, and the devices of each."""
+    unnamed = not any(map(_GRID.fullmatch, names)) and _fill_nodes([_UNNAMED.search(name) for name in names])
 
     def in_order(name: str) -> str:
+        name = _UNNAMED.sub(r"\1n\2g", name) if unnamed else name
         return _LETTERS_FIRST.sub(r"\1n\2g", spelled_in_digits(name))
 
     matches = [match for name in names if (match := _PLACED.search(in_order(name))) is not None]
@@ -781,7 +784,7 @@ def _grid_of(column: str) -> Callable[[str], Taken | None]:
     """Return what reads `2x4` by its header (`nodes x gpus`, devices, or any two factors), or ways by `TP/PP/DP`."""
     # What stands in brackets behind a name: `Layout (nodes x gpus)`.
     inside = re.sub(r".*[(\[](.*)[)\]]\s*$", r"\1", column)
-    words = [word for word in re.split(r"\s*[×*:]\s*|\s+(?:x|by)\s+", inside) if word]
+    words = [word for word in re.split(r"\s*[×*:]\s*|\s+(?:[xX]|by)\s+", inside) if word]
     meanings = [*map(meant_by, words)]
     # `1 : 8` is a clock, but for one below `PS : Worker`.
     sign = ":" if ":" in inside and any(meanings) else "x"

@@ -137,7 +137,8 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     tables = _tables(below_header, drawn=text if drawn else "")
     if "#" in text:
         likeliest, steps_to_table, title = tables[0]
-        tables[0] = likeliest, steps_to_table, title or _commented_title(text, likeliest[0][0])
+        commented = "" if units_in(title) else _commented_title(text, likeliest[0][0])
+        tables[0] = likeliest, steps_to_table, ", ".join(filter(None, (title, commented)))
     source = _likeliest_source(tables, name, separator, [*steps, *several_blocks], drawn)
     # Above a header in the first line stands nothing.
     return source if drawn or min(source.lines, default=0) < 3 else _with_settings_above(source, text)
@@ -247,7 +248,7 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
         # Blanks part a name of the header: `model batch size img/s`.
         (k,) = in_two_words
         columns, width = [*columns[:k], f"{columns[k]} {columns[k + 1]}", *columns[k + 2 :]], width - 1
-    if count > 1 and len(widths) == 1 and 1 < min(widths) < width:
+    if count > 1 and separator != " " and len(widths) == 1 and 1 < min(widths) < width:
         # Every row ends early: the last columns are empty.
         text = f"{counted(count, 'row')} shorter than the header: {listed(columns[-1:])} is empty there"
         steps.append(step(text))
@@ -422,7 +423,10 @@ def _at_headers(
         # The upper line of a header of two, with names over several columns, may have a rule below it.
         is_upper = len(table) == 1 and len({*header}) < len(header)
         # A title is one text at the left, or names with a blank line below; one further right is part of a header.
+        names_below = [cell for cell in rows[place + 1] if cell] if below else []
         is_text_apart = gap_below and len({*filled}) == len(filled) > 0 and not any(map(parts_of, filled))
+        # Of a run that failed `OOM` stands below each name.
+        is_text_apart &= len({*names_below}) == len(names_below)
         may_be_title = (len(filled) == 1 and (record[0] != "" or len(record) < 3)) or is_text_apart
         may_be_title |= _HEADING.match(record[0]) is not None and not any(map(parts_of, filled))
         if may_be_title and below and (line_below in header_lines or _begins(below[0], below[1:], header, True)):
@@ -619,7 +623,7 @@ def _is_keyed(row: Sequence[str]) -> bool:
 
 
 def _counts_runs(row: Sequence[str]) -> bool:
-    return counts_scale(row[0]) and all(map(str.isdecimal, row[1:]))
+    return len(row) > 1 and counts_scale(row[0]) and all(map(str.isdecimal, row[1:]))
 
 
 def _upright(rows: Sequence[Sequence[str]]) -> list[list[str]] | None:
@@ -682,9 +686,13 @@ def _begins(
     record: Sequence[str], below: Sequence[Sequence[str]], head: Sequence[str], apart: bool, alone: bool = False
 ) -> bool:
     """Tell whether a record is the header of a table: names without a number, and below them a number."""
-    if len(record) < 2 or any(map(_is_number, record)) or not any(parts_of(cell) for row in below for cell in row):
+    names_counts = apart and not head and _counts_runs(record)
+    if len(record) < 2 or (any(map(_is_number, record)) and not names_counts):
         return False
-    if alike(record, below[0]):
+    if not any(parts_of(cell) for row in below for cell in row):
+        return False
+    names = [cell for cell in record if cell]
+    if (alike(record, below[0]) and not names_counts) or (head and len({*names}) < len(names) and record != head):
         return False
     same_width = len(head) == len(record)
     names_known = not same_width or any(header_of(name).kind or canonical_of(name) for name in record if name)
@@ -715,7 +723,7 @@ def with_units(table: Sequence[Record]) -> list[Record]:
     are_units = [u not in unit_less and not _is_number(u) and (certain or not is_other_word(u)) for u in units]
     further_units = {unit for unit, is_unit in zip(units, are_units, strict=True) if not is_unit}
     below = [cell for cell, is_unit in zip(rows[0][1], are_units, strict=False) if is_unit]
-    if not below or not further_units <= unit_less or not (certain or all(map(_is_number, below))):
+    if not below or not further_units <= unit_less or not (certain or all(map(parts_of, below))):
         return list(table)
     return [(line, [f"{n} ({u})" if k else n for n, u, k in zip(head, units, are_units, strict=True)]), *rows]
 
@@ -778,9 +786,10 @@ def _below(header: str, line: str) -> list[str]:
 
 
 def _commented_title(text: str, line: int) -> str:
-    """Return the nearest comment right above the header that states a unit, `# training time (h)`; else nothing."""
-    above = itertools.takewhile(lambda text: text.lstrip().startswith("#"), reversed(text.splitlines()[: line - 1]))
-    return next((title for comment in above if units_in(title := comment.strip("# \t"))), "")
+    """Return the comment among the few lines above the header that states a unit, `# training time (h)`; or nothing."""
+    above = text.splitlines()[max(line - 4, 0) : line - 1]
+    titles = (comment.strip("# \t") for comment in reversed(above) if comment.lstrip().startswith("#"))
+    return next(filter(units_in, titles), "")
 
 
 def _under_comments(text: str, header: Record, records: Sequence[Record]) -> list[Record]:
@@ -948,8 +957,11 @@ def _empty_corner(text: str) -> str:
 
 
 def _holds_no_cell(line: str, delimiter: str) -> bool:
-    """Tell whether a line is empty, a comment or a rule, between blanks also one of a sign; `# of nodes` is a name."""
-    if not line.strip() or re.match(r"\s*#(?!\s*of\s)", line):
+    """Tell whether a line is empty, a comment or a rule, between blanks also one of a sign.
+
+    `# of nodes` is a name, and so is `#GPUs` before counts alone.
+    """
+    if not line.strip() or (re.match(r"\s*#(?!\s*of\s)", line) and not _counts_runs(_split(line, delimiter))):
         return True
     return (delimiter in (" ", RUNS) or len(line) > 4) and _RULE.match(line.rstrip("\r\n").replace(" ", "")) is not None
 
@@ -972,9 +984,14 @@ def guess_delimiter(text: str) -> str:
         with contextlib.suppress(TableError):
             records = itertools.islice(_records(text, delimiter, ""), FIRST_ROWS + 1)
             widths.extend(len(record) for _, record in records)
-        common_width = next((width for width in widths[: 1 + titles] if width > 1), 0)
+        head = next((k for k, width in enumerate(widths[: 1 + titles]) if width > 1), -1)
+        common_width = widths[head] if head >= 0 else 0
+        if delimiter == RUNS and head > 0 and {*widths[head:]} == {common_width}:
+            widths = widths[head:]  # a title above a header and a row or two
         return (Counter(widths)[common_width] / len(widths), common_width) if common_width else (0.0, 0)
 
+    if _empty_corner(text):
+        return RUNS
     # A title above the table is one field, but where blanks part the fields.
     agreements = {delimiter: agreement(delimiter, 2) for delimiter in (*DELIMITERS, RUNS)}
     best = max(DELIMITERS, key=lambda delimiter: agreements[delimiter])

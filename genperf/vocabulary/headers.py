@@ -100,6 +100,11 @@ _SYMBOL = late(
     r"(?=\s*(?:[(\[][^()\[\]]*[)\]])?$)"
 )
 _OF_A_CLOCK = late(r"(d+-)?h{1,2}:mm:ss")
+#: Between the parts of a compound, `Epochenzeit`, and between Latin letters and Chinese ones: `每个epoch耗时`.
+_COMPOUND = late(
+    rf"(?<=[^\W_])(?={any_of('headers.compounded')}(?![^\W\d_]))"
+    r"|(?<=[a-z])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])(?=[a-z])"
+)
 #: `tok/s/H100`
 _KIND_OF_DEVICE = late(any_of("cells.kinds_of_devices"))
 #: In brackets behind a time: a unit that is not known, `sem.`, `wk`, or so many of one, `0.1 ms`; `(tp)` is a variant.
@@ -353,8 +358,9 @@ def _sides_of_ratio(text: str) -> list[list[str]]:
     # `ViT-B/16` is a network, and no ratio.
     named = re.sub(r"(?<=-[A-Z])/(?=\d)", "-", re.sub(r"(?<=\d),(?=\d{3}\b)", "", text))
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])(?!Wh)", " ", named).lower()
+    spaced = _COMPOUND.sub(" ", spaced)
     # A speed-up is no speed.
-    spaced = re.sub(r"speed[\s_\-]+up(?![a-z])", "speedup", spaced)
+    spaced = re.sub(r"speed[\s_.\-]+up(?![a-z])", "speedup", spaced)
     # No seconds are per second: `s/sec` is of samples.
     spaced = re.sub(r"\bs(?=/s(?:ec(?:ond)?)?\b)", "samples", spaced)
     spaced = re.sub(r"^1(000)?000(?= \w+ ?(?:/|per ))", lambda size: "m" if size[1] else "k", spaced)
