@@ -162,7 +162,7 @@ _LONGEST_LITERAL = 1_000_000
 
 
 def of_literals(text: str) -> str | None:
-    r"""Return what Python prints or has in its source as CSV or JSON: rows of tuples, lists by name, one literal.
+    r"""Return what Python prints or has in its source, or TOML, as CSV or JSON: tuples, lists by name, a literal.
 
     >>> of_literals("('gpus', 'img/s')\n(1, 410.2)\n(2, 792.5)"), of_literals("(1) gpus\n(2) nodes")
     ('"gpus", "img/s"\n1, 410.2\n2, 792.5', None)
@@ -171,7 +171,7 @@ def of_literals(text: str) -> str | None:
     """
     if not _BRACKETED.search(text[:HEAD_BYTES]):
         return None
-    return _of_tuples(text) or _of_lists(text) or _of_literal(text)
+    return _of_tuples(text) or _of_lists(text) or _of_literal(text) or _of_toml(text)
 
 
 def _of_tuples(text: str) -> str | None:
@@ -230,6 +230,19 @@ def _literal(node: ast.expr) -> Any:
         return None
 
 
+def _of_toml(text: str) -> str | None:
+    r"""Return TOML with tables in it as JSON; None for another text.
+
+    >>> _of_toml('[[run]]\ngpus = 8\nstep = 0.2  # s'), _of_toml("[run]\nstep: 2 s"), _of_toml("gpus = 8")
+    ('{"run": [{"gpus": 8, "step": "0.2 s"}]}', None, None)
+    """
+    try:
+        tables = tomllib.loads(_with_commented_units(text))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return None
+    return json.dumps(tables, default=str) if any(isinstance(item, dict | list) for item in tables.values()) else None
+
+
 #: `samples_per_second{world_size="8"} 512.1`: a metric with its labels, and when it was read.
 _SAMPLE = late(r"(?P<name>[A-Za-z_:][\w:]*)(?:\{(?P<labels>[^{}]*)\})? (?P<value>[-+.\w]+)(?: \d+)?")
 _METRIC_LABEL = late(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -263,34 +276,14 @@ _OUTLINE = late(
     r"(?: +#.*)?"
 )
 #: A number with its unit in the comment behind it.
-_COMMENTED = late(r"([:=] +)([\d.]+(?:e[+-]?\d+)?) +# *([^#\n]+)$", re.IGNORECASE | re.MULTILINE)
+_COMMENTED = late(r"([:=] +)([\d.]+(?:e[+-]?\d+)?) +# *([^#\n]*[^#\s])[ \t]*$", re.IGNORECASE | re.MULTILINE)
 #: Lines of an outline that are read: results of a few hundred runs.
 _LONGEST_OUTLINE = 8_000
 
 
 def _with_commented_units(text: str) -> str:
     """Return a text whose numbers have the units in the comments behind them, in quotes as one value."""
-    return _COMMENTED.sub(
-        lambda m: f'{m[1]}"{m[2]} {m[3].strip()}"' if is_result(f"x ({m[3].strip()})") else m[0], text
-    )
-
-
-#: `[[run]]`, `[run.a]`, the name of a table in TOML.
-_HEAD_OF_TOML = late(r"^\[\[?[\w.\"-]+\]\]?[ \t]*$", re.MULTILINE)
-
-
-def of_toml(text: str) -> str | None:
-    r"""Return TOML with tables in it as JSON; None for another text.
-
-    >>> of_toml('[[run]]\ngpus = 8\nstep = 0.2  # s\n[[run]]\ngpus = 16\nstep = 0.1  # s'), of_toml("[run]\nstep: 2 s")
-    ('{"run": [{"gpus": 8, "step": "0.2 s"}, {"gpus": 16, "step": "0.1 s"}]}', None)
-    """
-    if not _HEAD_OF_TOML.search(text):
-        return None
-    try:
-        return json.dumps(tomllib.loads(_with_commented_units(text)), default=str)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return None
+    return _COMMENTED.sub(lambda m: f'{m[1]}"{m[2]} {m[3]}"' if is_result(f"x ({m[3]})") else m[0], text)
 
 
 def of_outline(text: str) -> str | None:

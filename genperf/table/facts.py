@@ -552,7 +552,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
             # `8 GPUs are as slow as 4 GPUs` is about 8.
             second_count = _is_count(key) and _key_meaning(key) in counts and len(clauses) == 1
             repeats = second_count or (not _has_result(line) and _repeats_count(run, key, value))
-            if key in numbered or repeats or _compares(run, line, key, unit):
+            if key in numbered or repeats:
                 continue
             counts |= {_key_meaning(key)}
             of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
@@ -644,12 +644,6 @@ def _titles_of_lists(lines: Sequence[str]) -> dict[int, str]:
         if not any(_is_count(key) for key, *_ in facts_of(line))
     }
     return titles if len({*titles.values()}) == len(titles) > 1 else {}
-
-
-def _compares(run: Run, line: str, key: str, unit: str) -> bool:
-    """Tell whether a sentence only compares with another value of a setting, which the run has."""
-    has_value = run.spelled.get(_key_meaning(key), key) in run.values
-    return has_value and not (is_result(key, unit) or _is_count(key)) and FORMS.sentence.search(line) is not None
 
 
 def _differs_from_run(run: Run, key: str, value: Any) -> bool:

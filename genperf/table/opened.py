@@ -48,7 +48,6 @@ from genperf.table.text import (
     named_numbers,
     plain_table,
     read_delimited,
-    ruled_table,
     titled_numbers,
     with_units,
 )
@@ -415,12 +414,9 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
         text = documents.drawn_tables(text) or text
     else:
         metrics = documents.of_exposition(text) if "{" in text[: content.HEAD_BYTES] else None
-        text = metrics or documents.of_literals(text) or documents.of_toml(text) or documents.of_outline(text) or text
-        text = (
-            documents.with_drawn_tables(text)
-            if any(sign in text for sign in ("<table", "<!--", "list-table::"))
-            else text
-        )
+        text = metrics or documents.of_literals(text) or documents.of_outline(text) or text
+        if any(sign in text for sign in ("<table", "<!--", "list-table::")):
+            text = documents.with_drawn_tables(text)
     content.refuse_other_text(text, name)
     if delimiter is not None:
         return read_delimited(text, name, delimiter)
@@ -470,7 +466,7 @@ def _table_or_log(text: str, name: str) -> Source:
     first, _, rest = text.partition("\n")
     # pandas prints the names of values above those of the levels, and beyond them.
     has_levels = len(first) - len(first.lstrip(" ")) >= len(rest.partition("\n")[0].rstrip()) > 0
-    if (table := keyed_lines(text) or ruled_table(text) or (cut_table(text, 0) if has_levels else None)) is not None:
+    if (table := keyed_lines(text) or (cut_table(text, 0) if has_levels else None)) is not None:
         return read_delimited(table, name, "\t")
     try:
         source = read_delimited(text, name, None)
@@ -684,7 +680,6 @@ def understood(
     opened = _with_duration(opened) if any(MOMENT.fullmatch(name.lower()) for name in opened.cells) else opened
     whole = _with_merged_cells(_without_idle(_without_rows_of_others(opened), named))
     whole = shape.with_variants(whole) if shape.VARIANT in named and shape.VARIANT not in whole.columns else whole
-    whole = _with_parted_cells(whole) if not named and any(" / " in name for name in whole.columns) else whole
     apart = whole if named else facts.with_facts(shape.melted(whole))
     numeric = _with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})
     tidy = tidied(shape.with_factors(shape.of_all_devices(numeric) if numeric.runs else numeric), named)
@@ -716,22 +711,17 @@ def _unit_of_rows(source: Source, stating: Sequence[str]) -> dict[str, str]:
         return {}
     (unit,) = units
     # `Score`: what no header says anything of, and holds fractions.
-    texts = {n: labels(source.cells[n]).tolist() for n in _without_unit(source) if header_of(n) == Header()}
+    unnamed = [n for n in source.cells if header_of(n) == Header() and meant_by(n) is None]
+    texts = {n: labels(source.cells[n]).tolist() for n in unnamed}
     scores = [n for n, cells in texts.items() if mostly_numbers(cells) and any("." in cell for cell in cells)]
     return _of_its_kind(source, unit) or (dict.fromkeys(scores, unit) if header_of(f"x ({unit})").kind else {})
 
 
-def _without_unit(source: Source) -> list[str]:
-    """Return the columns that are no setting, and whose headers name no unit."""
-    return [n for n in source.cells if bare(n) == n and not _SECONDS.search(n) and meant_by(n) is None]
-
-
 def _of_its_kind(source: Source, unit: str) -> dict[str, str]:
     """Return the columns of the kind of a unit, of times or of rates, whose headers name none, with it."""
-    headers = {n: header_of(n) for n in _without_unit(source)}
-    kind = header_of(f"x ({unit})").kind
+    headers, kind = {n: header_of(n) for n in source.cells if bare(n) == n}, header_of(f"x ({unit})").kind
     alike = [n for n, of in headers.items() if of.kind == kind and of.unit == "s" and not (of.counted or of.shared)]
-    return dict.fromkeys(alike, unit) if kind in ("time", "rate") else {}
+    return {n: unit for n in alike if kind in ("time", "rate") and not _SECONDS.search(n)}
 
 
 def _with_duration(source: Source) -> Source:
@@ -777,10 +767,6 @@ def _without_rows_of_others(source: Source) -> Source:
     return source
 
 
-#: `301h / 17.7%`, and `301h/-`.
-_TWO_VALUES = late(r"[~≈<>]?\d[^/]*/\s*(?:[~≈<>]?\d[^/]*|[-–—]|n/?a)", re.IGNORECASE)
-
-
 def _without_idle(source: Source, named: Collection[str]) -> Source:
     """Set aside the columns of texts without a filled cell, and a first one without a name that counts the rows."""
     idle = []
@@ -793,28 +779,6 @@ def _without_idle(source: Source, named: Collection[str]) -> Source:
             if not any(map(label, cells)) or (nameless and numbers in from_zero_or_one):
                 idle.append(name)
     return replace(source, idle=tuple(idle)) if len(source) and len(idle) < len(source.cells) else source
-
-
-def _with_parted_cells(source: Source) -> Source:
-    """Part columns of two values in two, `time / accuracy` above `301h / 17 %`, the second beside the same count."""
-    halved, of_two_values = dict[str, AnyArray](), list[str]()
-    for name, cells in source.columns.items():
-        left, _, right = map(str.strip, name.partition(" / "))
-        texts = [label(cell).strip() for cell in cells.tolist()]
-        pairs = [_TWO_VALUES.fullmatch(text) for text in texts if text]
-        if not (left and right and pairs and all(pairs)):
-            continue
-        count = re.match(r"\d+(?:\s?[x×*]\s?\d+)?\s?[^\W\d_]+(?=\s)", left)
-        right = f"{count[0]} {right}" if count else right
-        halves = [text.partition("/")[::2] if text else ("", "") for text in texts]
-        for of, part in ((left, 0), (right, 1)):
-            halved[of] = np.array([half[part].strip() for half in halves], dtype=object)
-        of_two_values.append(name)
-    if not of_two_values or 2 * len(of_two_values) > len(halved) or not {*source.columns}.isdisjoint(halved):
-        return source
-    report = f"{counted(len(of_two_values), 'column')} of two values parted: {listed([*halved])}"
-    others = source.without(of_two_values)
-    return others.changed(report, cells={**others.cells, **halved})
 
 
 def _with_merged_cells(source: Source) -> Source:
@@ -886,15 +850,7 @@ def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False
     stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
     stated = _unit_of_caption(source) if source.caption else {}
     stated |= _unit_of_rows(source, stating) if stating else {}
-    stated |= _units_apart(source) if "column1" in source.cells else {}
     return replace(source, read=read, units={**stated, **source.units, **units_in_cells}, steps=tuple(steps))
-
-
-def _units_apart(source: Source) -> dict[str, str]:
-    """Return the units of time in columns of their own, behind those that they are of, where no column has a name."""
-    texts = [(name, {*labels(cells)}) for name, cells in source.cells.items()]
-    behind = ((name, " ".join(cells)) for (name, _), (_, cells) in itertools.pairwise(texts) if len(cells) == 1)
-    return {name: unit for name, text in behind if (unit := canonical_time(text)) is not None}
 
 
 def _unit_of_caption(source: Source) -> dict[str, str]:

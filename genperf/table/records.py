@@ -42,7 +42,7 @@ def read_records(text: str, name: str) -> Source | None:
     lines = [line for _, line in values] if len(values) > 1 else [*range(1, len(records) + 1)]
     left_out = Counter[str]()
     if len(values) > 1 or len(records) > 1:
-        records = [run for record in records for run in _runs_in_list(record)]
+        records = [run for record in records for run in _runs_within(record)]
         lines = [*range(1, len(records) + 1)] if len(records) > len(lines) else lines
     flat = _with_last_names([dict(_flattened(record, "", 0, left_out)) for record in records])
     if len(flat) > 1 and (run := source_of_records([_as_fact(record) for record in flat], name)) is not None:
@@ -196,25 +196,26 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
 
 
 def _runs_within(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the runs in the lists of a record, alone or by name, with what stands around them; of others itself."""
-    around = {key: item for key, item in record.items() if not isinstance(item, list | dict)}
-    by_name = {key: item for key, item in record.items() if isinstance(item, dict)}
-    lists: list[tuple[dict[str, str], Any]] = [({}, item) for item in record.values() if isinstance(item, list)]
-    lists += [({key: name}, rows) for key, named in by_name.items() for name, rows in named.items()]
-    are_runs = (isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows) for _, rows in lists)
-    if not lists or not all(are_runs) or any(map(is_result, around)) or len(by_name) > 1:
-        return [dict(record)]
-    runs = [{**around, **name, **row} for name, rows in lists for row in rows]
-    return runs if any(map(is_result, runs[0])) else [dict(record)]
+    """Return the runs in the lists of a record, alone or by name, with what stands around them; of others itself.
 
-
-def _runs_in_list(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the runs in the only list of objects of a record without a result, `value` under the name of the list."""
-    lists = [key for key, rows in record.items() if isinstance(rows, list) and {*map(type, rows)} == {dict}]
-    around = {key: item for key, item in record.items() if not isinstance(item, list)}
-    if len(lists) != 1 or any(map(is_result, _keys_of(around))):
+    A `value` in the only list of a record has the name of that list.
+    """
+    held: dict[str, list[tuple[dict[str, str], Any]]] = {
+        key: [({key: name}, rows) for name, rows in item.items()] if isinstance(item, dict) else [({}, item)]
+        for key, item in record.items()
+    }
+    records = {
+        k: of
+        for k, of in held.items()
+        if of and all(isinstance(rows, list) and {*map(type, rows)} == {dict} for _, rows in of)
+    }
+    around = {key: item for key, item in record.items() if key not in records and not isinstance(item, list)}
+    several_by_name = sum(isinstance(record[key], dict) for key in records) > 1
+    if not records or any(map(is_result, _keys_of(around))) or several_by_name:
         return [dict(record)]
-    runs = [around | {lists[0] if n == "value" else n: cell for n, cell in row.items()} for row in record[lists[0]]]
+    only = {"value": next(iter(records))} if [*map(len, records.values())] == [1] else {}
+    runs = [{**around, **name, **row} for of in records.values() for name, rows in of for row in rows]
+    runs = [{only.get(key, key): cell for key, cell in run.items()} for run in runs]
     return runs if all(any(map(is_result, run.keys() - around.keys())) for run in runs) else [dict(record)]
 
 

@@ -438,7 +438,7 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
     if (match := re.fullmatch(r"(.*?)\s*[@×]\s*(\d+)", name.strip())) is not None:
         return "given", "", _tidy(match[1]), int(match[2])
     if (match := re.search(rf"(?<!\w)#?(\d+){_ORDINAL}(?!\w)", name, re.IGNORECASE)) is not None:
-        return "ordinal", "", _tidy(_REPEAT.sub(" ", _left_of(match))), int(match[1])
+        return "ordinal", "", _tidy(_REPEAT.sub(" ", f"{name[: match.start()]} {name[match.end() :]}")), int(match[1])
     for kind, pattern in (("before", _BEFORE), ("after", _AFTER)):
         if len(matches := list(pattern.finditer(name))) == 1:
             (match,) = matches
@@ -452,11 +452,6 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
             is_assigned = kind == "after" and re.search("[=:(]", match["joint"])
             return "given" if is_assigned else kind, word, measured, number
     return None
-
-
-def _left_of(match: re.Match[str]) -> str:
-    """Return a text with a blank in the place of what a pattern matches."""
-    return f"{match.string[: match.start()]} {match.string[match.end() :]}"
 
 
 def _value_name(rest: str) -> str:

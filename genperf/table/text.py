@@ -439,7 +439,7 @@ def _at_headers(
         elif section and not record[0] and filled:
             table.append((line, [section, *record[1:]]))
         elif not table or (
-            (line in header_lines and record != header and (gap_above or not _goes_on(table, record)))
+            (line in header_lines and record != header and gap_above)
             or _begins(record, below[:2], header, (gap_above and not is_upper) or bool(title), len(table) == 1)
         ):
             if len(table) == 1 and _is_title(header, record):
@@ -451,13 +451,6 @@ def _at_headers(
             table.append((line, record))
         gap_above = not filled or gap_below
     return tables
-
-
-def _goes_on(table: Sequence[Record], record: Sequence[str]) -> bool:
-    """Tell whether a record has numbers where the row above has them: a rule below it parts rows, and no header."""
-    (_, head), *_, (_, above) = table
-    same = [*map(_is_number, record)] == [*map(_is_number, above)] and any(map(_is_number, record))
-    return len(table) > 1 and same and record[0] != head[0] and not _counts_runs(record)
 
 
 def _titled_by_corners(tables: Sequence[tuple[str, bool, list[Record]]]) -> list[tuple[str, bool, list[Record]]]:
@@ -638,23 +631,6 @@ def _upright(rows: Sequence[Sequence[str]]) -> list[list[str]] | None:
         return None
     named = [head if _is_keyed(head) else [head[0] or "name", *head[1:]], *below]
     return [[*column] for column in zip(*sorted(named, key=lambda row: not _counts_runs(row)), strict=True)]
-
-
-#: `------------ ---------- --------`: a rule over each column of a table in columns of fixed width.
-_RULED = late(r"^[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+[ \t]*$", re.MULTILINE)
-
-
-def ruled_table(text: str) -> str | None:
-    r"""Return a table in columns with rules below their names, between tabs; None for another text.
-
-    >>> ruled_table("  JobID NNodes    Elapsed\n------- ------ ----------\n12           2   01:10:00\n13 \n")
-    'JobID\tNNodes\tElapsed\n12\t2\t01:10:00\n13\t\t'
-    """
-    if (rule := _RULED.search(text)) is None:
-        return None
-    *_, header = text[: rule.start()].splitlines() or [""]
-    rows, *_ = re.split(r"\n[ \t\r]*\n", text[rule.end() :], maxsplit=1)
-    return cut_table(f"{header}{rows}", 0)
 
 
 def cut_table(text: str, above: int = 3) -> str | None:
@@ -957,10 +933,7 @@ def _empty_corner(text: str) -> str:
 
 
 def _holds_no_cell(line: str, delimiter: str) -> bool:
-    """Tell whether a line is empty, a comment or a rule, between blanks also one of a sign.
-
-    `# of nodes` is a name, and so is `#GPUs` before counts alone.
-    """
+    """Tell whether a line is empty, a comment or a rule, between blanks also a sign; `# of nodes`, `#GPUs,8` name."""
     if not line.strip() or (re.match(r"\s*#(?!\s*of\s)", line) and not _counts_runs(_split(line, delimiter))):
         return True
     return (delimiter in (" ", RUNS) or len(line) > 4) and _RULE.match(line.rstrip("\r\n").replace(" ", "")) is not None
@@ -990,8 +963,6 @@ def guess_delimiter(text: str) -> str:
             widths = widths[head:]  # a title above a header and a row or two
         return (Counter(widths)[common_width] / len(widths), common_width) if common_width else (0.0, 0)
 
-    if _empty_corner(text):
-        return RUNS
     # A title above the table is one field, but where blanks part the fields.
     agreements = {delimiter: agreement(delimiter, 2) for delimiter in (*DELIMITERS, RUNS)}
     best = max(DELIMITERS, key=lambda delimiter: agreements[delimiter])
@@ -1009,7 +980,7 @@ def guess_delimiter(text: str) -> str:
     # `local batch` above `1x4 V100` may have as many words as there are cells: then no cell holds a number and a blank.
     in_words = [cell.split() for line in text.splitlines()[1:FIRST_ROWS] for cell in _split(line, RUNS) if " " in cell]
     fewer = runs[0] == blanks[0] and 1 < runs[1] < blanks[1] and not any(map(_is_number, itertools.chain(*in_words)))
-    return RUNS if titled or fewer or runs[0] > blanks[0] else " " if blanks[1] else ","
+    return RUNS if titled or fewer or runs[0] > blanks[0] or _empty_corner(text) else " " if blanks[1] else ","
 
 
 def column_names(cells: Sequence[str], where: str) -> list[str]:

@@ -31,6 +31,7 @@ HOURS = {"gpus": [4, 4, 8, 16, 16], "mbs": [8, 16, 8, 8, 16], "wall (h)": [2.4, 
 SHARES = {"gpus": [1, 2, 4], "a TFLOP/s/GPU": [1024.4, 1007.7, 985.2], "b / a": ["99.7 %", "102.3 %", "103.4 %"]}
 DAYS = {"when": [f"2024-01-0{k} 10:00" for k in (2, 3, 4)] * 2, "host": list("aaabbb"), "gpus": [1, 2, 4] * 2}
 DATED = {"date": list("xxyyxyzz"), "net": list("aaaabbbb"), "gpus": [1, 2, 4, 8] * 2, "images/s": NUMBERS * 2}
+REMARKED = {"net": list("aaaabbbb"), "gpus": [1, 2, 4, 8] * 2, "s": NUMBERS * 2, "notes": ["ok", "", "", "again"] * 2}
 SIZES = {"n": [64, 64, 128, 128], "threads": [1, 2, 1, 2], "time_s": [1.12, 0.63, 2.31, 1.24]}
 SERIAL = {"mode": ["SEQ", "MPI", "MPI", "MPI"], "processes": [1, 2, 4, 8], "time_s": [9.0, 4.8, 2.6, 1.4]}
 ITERATIONS = {"gpus": NUMBERS, "batch_size": [32] * 4}
@@ -75,6 +76,7 @@ ROLES = {
     "steps a second are a time": ({**ITERATIONS, "it/s": [3.0, 2.9, 2.8, 2.6]}, {"time": "step_time_s"}),
     "std is a variant beside another one": (VARIANTS, {"time": "Time_Std"}),
     "days of any name part no series": ({**DAYS, "step_s": NUMBERS[:3] * 2}, {"group": "host", "categorical": None}),
+    "remarks beside some runs part none": (REMARKED, {"group": "net", "categorical": None}),
     "days part no series of few runs": (DATED, {"group": "net", "categorical": None}),
     "t/s are tokens": ({"gpus": NUMBERS, "t/s": NUMBERS}, {"throughput": "t/s"}),
     "steps a second that rise share a batch of all": (

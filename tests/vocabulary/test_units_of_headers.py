@@ -28,6 +28,22 @@ def test_a_unit_in_brackets_is_read(column: str, unit: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("column", "kind", "of"),
+    [
+        ("Epochenzeit (s)", "time", "job"),
+        ("Schrittzeit", "time", "step"),
+        ("Gesamtzeit", "time", ""),
+        ("每个epoch耗时", "time", "job"),
+        ("单步时间_ms", "time", "step"),
+        ("训练速度", "rate", ""),
+        ("speed.up", "", ""),
+    ],
+)
+def test_what_was_measured_is_read_at_the_end_of_a_compound(column: str, kind: str, of: str) -> None:
+    assert (header_of(column).kind, header_of(column).of) == (kind, of)
+
+
+@pytest.mark.parametrize(
     "column",
     [
         "runtime (weeks)",
