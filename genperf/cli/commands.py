@@ -1,6 +1,7 @@
 """The commands by question, and `genperf.toml`: any option of any command, which `genperf init` writes."""
 
 import json
+import re
 import textwrap
 from collections.abc import Mapping
 from functools import cache
@@ -57,16 +58,23 @@ def command_named(name: str) -> click.Command:
     return command
 
 
-def names_a_source(word: str) -> bool:
-    """Tell whether a first word that is no command is what `ask` answers from: a file, a pattern, a run, a machine."""
+def names_a_source(word: str, *further: str) -> bool:
+    """Tell whether a first word that is no command is what `ask` answers from: a file, a pattern, a run, a machine.
+
+    Or whether it begins a sentence that names a device behind: `how many h100 for 1T tokens in 30 days`.
+    """
     if word == "-" or (set(word) & set("./\\*?:0123456789") and word[0] != "-") or Path(word).exists():
         return True
     # Only here: help and completion need no words.
+    from genperf.peaks import device_in
     from genperf.vocabulary import words_of
 
-    return word.lower() in words_of("headers.maker")
+    words = " ".join(of for of in further if of[:1] != "-").split()
+    return word.lower() in words_of("headers.maker") or any(device_in(_COUNTS.sub("", of)) for of in words)
 
 
+#: Before a device: how many of them, `2x8xh100`.
+_COUNTS = re.compile(r"(?:\d+x)+")
 DEFAULT = "genperf.toml"
 #: Largest settings file that is read from a pipe, or from a device that never ends.
 MAX_BYTES = 1_000_000

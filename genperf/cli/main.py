@@ -116,7 +116,7 @@ class _Commands(click.Group):
             words = FORMER[args[0]]
             tell(f"note: `genperf {args[0]}` is now `genperf {' '.join(words)}`; this name goes", err=True)
             args = [*words, *args[1:]]
-        elif args[0] not in COMMANDS and names_a_source(args[0]):
+        elif args[0] not in COMMANDS and names_a_source(*args):
             args = ["ask", *args]
         if args[0] not in COMMANDS:
             raise click.exceptions.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
