@@ -84,6 +84,11 @@ class Term(Struct, frozen=True, dict=True):
         """Names of the factors and constants it reads."""
         return names_in(self.node)
 
+    @cached_property
+    def text(self) -> str:
+        """The term as text."""
+        return render(self.node)
+
 
 class Expression(Struct, frozen=True, dict=True):
     """An execution-time expression: `T = total(terms)`, by default their sum.

@@ -467,6 +467,8 @@ def _parted(table: Table, number: Integers) -> Iterator[tuple[pd.DataFrame, Inte
         yield rows, order[of_group], {**columns_of_group, "measured": measured[of_group]}
 
 
+#: Properties of a table that its cells decide, in whatever order its factors are.
+_OF_CELLS = ("columns", "measured", "configuration", "repeats", "extremes", "weights", "_named_phases")
 #: Series are often measured at the same values, and as often.
 _measured_once, _numbered = lru_cache(maxsize=10_000)(measure), lru_cache(maxsize=100)(pd.RangeIndex)
 
@@ -487,7 +489,11 @@ def by_content(table: Table) -> Table:
     if not table.categorical and max(roles.values(), default=0) < 2:
         return table
     medians, keys = table.medians(), dict[Factor, tuple[Any, ...]]()
+    sizes = Counter((f.role, f.distinct) for f in table.factors)
     for factor in table.factors:
+        if factor.numeric and sizes[factor.role, factor.distinct] == 1:
+            keys[factor] = get_args(Role).index(factor.role), factor.distinct
+            continue
         cells = medians.columns[factor.name]
         values, places = np.unique(cells if factor.numeric else cells.astype(str), return_inverse=True)
         counts = np.bincount(places)
@@ -495,7 +501,15 @@ def by_content(table: Table) -> Table:
         if not factor.numeric:
             factor = replace(factor, levels=tuple(values[np.lexsort([values, middles, -counts])].tolist()))
         keys[factor] = get_args(Role).index(factor.role), len(values), np.sort(middles).tolist(), factor.name
-    return replace(table, factors=tuple(sorted(keys, key=keys.__getitem__)))
+    factors = tuple(sorted(keys, key=keys.__getitem__))
+    ordered = replace(table, factors=factors)
+    if not table.categorical:
+        # Numbers have no levels in an order: the cells and their medians are those that were computed.
+        of_medians = replace(medians, factors=factors)
+        for computed, before in ((ordered, table), (of_medians, medians)):
+            computed.__dict__.update({name: before.__dict__[name] for name in _OF_CELLS if name in before.__dict__})
+        ordered.__dict__["_medians"] = of_medians
+    return ordered
 
 
 def _sortable(cells: pd.Series[Any]) -> AnyArray:

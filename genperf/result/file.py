@@ -233,7 +233,7 @@ def _member_record(member: Member, place: int | None) -> layout.MemberRecord:
         **{name: getattr(member, name) for name in OF_MEMBER},
         family=expression.family,
         text=expression.text(member.values),
-        terms=tuple(layout.TermRecord(t.name, render(t.node)) for t in expression.terms),
+        terms=tuple(layout.TermRecord(t.name, t.text) for t in expression.terms),
         total=None if expression.total is None else render(expression.total),
         constants=tuple(constants),
         discrepancy=place,
