@@ -176,7 +176,7 @@ class Expression(Struct, frozen=True, dict=True):
         coefficients = {c.name: constants[c.name] for c in self.constants if c.kind == "coefficient"}
         of_terms = [[value for name, value in coefficients.items() if name in t.names] for t in self.terms]
         stays = tuple(any(of_term) or not of_term for of_term in of_terms)
-        if not (self.is_sum and any(stays)):
+        if not (self.is_sum and any(stays)) or all(stays):
             return self
         terms = tuple(compress(self.terms, stays))
         read = {name for term in terms for name in term.names}

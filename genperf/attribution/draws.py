@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from genperf.arrays import Array, Index, Mask
-from genperf.discrepancy.form import features, left_by, positions
+from genperf.discrepancy.form import features, positions
 from genperf.gaussian import normal_quantiles
 from genperf.prediction import Member, distance_beyond, forecasts, stack_of
 from genperf.prediction.bands import mixture_quantiles, quantiles
@@ -215,7 +215,7 @@ def form_error(result: FitResult, member: Member, columns: Mapping[str, Any]) ->
     along_basis = log_moves @ basis
     # Draws are fitted to times with noise of the size of all residuals; the form's error may exceed the misfit there.
     noise = max(spread.misfit, float(np.sqrt(np.mean(along_basis**2))) if along_basis.size else 0.0)
-    error, remaining = left_by(basis.T @ at_runs, noise, along_basis)
+    error, remaining = _left_by(basis.T @ at_runs, noise, along_basis)
     return error @ in_rows.T, in_rows @ remaining
 
 
@@ -256,3 +256,15 @@ def interval_about(
     reach = np.where(of_sums, 0.5 * (upper - lower), 0.0)
     lower = np.minimum(lower, np.maximum(value - reach, np.minimum(value, 0.0)))
     return np.array([value, lower, np.maximum(upper, value + reach)])
+
+
+def _left_by(observed: Array, noise: float, values: Array) -> tuple[Array, Array]:
+    """Return what is known of ω ~ N(0, I) by values v = A·ω + noise·ε, A being `observed`: its mean and a root.
+
+        E[ω] = Gᵀ·v,   cov(ω) = I − Aᵀ·G = R·Rᵀ,   G = (A·Aᵀ + noise²·I)⁻¹·A
+
+    The values are of shape (draws, numbers), A of (numbers, k), the means of (draws, k), and R of (k, k).
+    """
+    gain = np.linalg.solve(observed @ observed.T + (noise**2 + 1e-12) * np.eye(len(observed)), observed)
+    sizes, vectors = np.linalg.eigh(np.eye(observed.shape[1]) - observed.T @ gain)
+    return values @ gain, vectors * np.sqrt(np.maximum(sizes, 0.0))

@@ -64,18 +64,6 @@ def features(places: Array) -> Array:
     return np.asarray(np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(FEATURES // 2))
 
 
-def left_by(observed: Array, noise: float, values: Array) -> tuple[Array, Array]:
-    """Return what is known of ω ~ N(0, I) by values v = A·ω + noise·ε, A being `observed`: its mean and a root.
-
-        E[ω] = Gᵀ·v,   cov(ω) = I − Aᵀ·G = R·Rᵀ,   G = (A·Aᵀ + noise²·I)⁻¹·A
-
-    The values are of shape (draws, numbers), A of (numbers, k), the means of (draws, k), and R of (k, k).
-    """
-    gain = np.linalg.solve(observed @ observed.T + (noise**2 + 1e-12) * np.eye(len(observed)), observed)
-    sizes, vectors = np.linalg.eigh(np.eye(observed.shape[1]) - observed.T @ gain)
-    return values @ gain, vectors * np.sqrt(np.maximum(sizes, 0.0))
-
-
 def deviation(residuals: Array, slopes: Array, places: Array) -> float:
     """Return f from the residuals of a fit in ln T, by restricted maximum likelihood (Patterson & Thompson 1971).
 

@@ -17,9 +17,6 @@ Scale = Literal["ln", "ln1p", "level"]
 Positive = Annotated[float, msgspec.Meta(gt=0.0)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0.0)]
 
-#: Of more pairs of points, the covariance is computed once for each pair of values along an axis.
-FEW_PAIRS = 1024
-
 
 class KernelAxis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One factor of the product, with the standard deviations of ln T that it may explain.
@@ -155,20 +152,12 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
         shape = len(pairs[0][0]), len(pairs[0][1])
         product, far = np.ones(shape), np.zeros(shape)
         for axis, (x, z) in zip(self.axes, pairs, strict=True):
-            if product.size <= FEW_PAIRS:
-                ratio, distance = self._of_axis(axis, x, z)
-            else:
-                # Rows share most of their values: V and d of the distinct ones alone, then of each pair of points.
-                (xs, row), (zs, column) = (np.unique(points, return_inverse=True) for points in (x, z))
-                ratio, distance = (pair[row].take(column, axis=1) for pair in self._of_axis(axis, xs, zs))
-            product *= ratio
-            far += distance
+            # Rows share most of their values: V and d of the distinct ones alone, then of each pair of points.
+            (xs, row), (zs, column) = (np.unique(points, return_inverse=True) for points in (x, z))
+            parts = np.asarray(sum(axis.parts(xs[:, None], zs).values()))
+            product *= 1.0 + parts[row].take(column, axis=1) / self.size**2
+            far += axis.rate * axis.distance(xs[:, None], zs)[row].take(column, axis=1)
         return np.asarray(self.size**2 * product + self.local**2 * np.exp(-far))
-
-    def _of_axis(self, axis: KernelAxis, x: AnyArray, z: AnyArray) -> tuple[Array, Array]:
-        """Return 1 + V/s² and rate·d of one axis between two lists of points."""
-        ratio = np.asarray(1.0 + sum(axis.parts(x[:, None], z).values()) / self.size**2)
-        return ratio, axis.rate * axis.distance(x[:, None], z)
 
     def variance(self, columns: Mapping[str, Any]) -> Array:
         """Return κ(x, x) of each row, shape (rows,)."""

@@ -1,8 +1,7 @@
 """`auto` on a series: the bank of curves, reweighted by its runs, as members that predict."""
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
-from typing import NamedTuple
+from functools import cache
 
 import numpy as np
 from msgspec.structs import replace
@@ -11,7 +10,7 @@ from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.series import walk_from
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
-from genperf.formula import Name, Node, call, parse, render, substitute
+from genperf.formula import Name, call, parse, render, substitute
 from genperf.gaussian import normal_quantiles
 from genperf.growth.bank import CONSTANT, DOUBLING, LATENCY, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
 from genperf.growth.cluster import Cluster
@@ -24,9 +23,6 @@ from genperf.models import Overhead
 from genperf.models.compose import unused_name
 from genperf.panel import Table
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
-
-#: Expressions of readings that are kept.
-KEPT_EXPRESSIONS = 64
 
 
 def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> Ensemble:
@@ -92,8 +88,9 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
     """
     drawn, prior_constants = chosen.draws, prior()
     reading, layout = chosen.reading, chosen.posterior.layout
-    form = _form(series, reading, layout.beside)
-    places, expression = form.places, form.expression
+    # The kernel has the smallest step of the prior's walks, and each draw its own over that as its scale.
+    step, steps = float(prior_constants.walk_step.min()), prior_constants.walk_step[drawn.walk]
+    places, expression, beyond = _form(series, reading, layout.beside, step)
     mean, sd = drawn.level
     level = np.exp(mean + sd * _spread_normal_numbers()[: len(mean)])
     constants = _drawn_constants(chosen, places, level)
@@ -101,8 +98,6 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
     tail = round(0.5 * (1.0 - SHOWN_SHARE) * len(level))
     inner = slice(tail, len(level) - tail)
     central = bank().central[drawn.curve]
-    # The kernel has the smallest step of the prior's walks, and each draw its own over that as its scale.
-    step, steps = float(prior_constants.walk_step.min()), prior_constants.walk_step[drawn.walk]
     variances, offsets = layout.variances, None
     if series.anchors is not None:
         # Each draw passes through one quantile of what similar series show, flat curves through the low ones.
@@ -110,10 +105,8 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
             series.anchors, len(level), float(np.mean((prior_constants.noise * steps) ** 2)) + noise**2
         )
         variances = np.r_[variances[: -offsets.shape[1]], np.zeros(offsets.shape[1])]
-    slope = SLOPE_SD * step
-    beyond = Extrapolation(form.axes, form.work, slope, form.nodes, quietest=LEAST_SLOPE / slope, mean=MEAN_SLOPE)
     discrepancy = Discrepancy(
-        kernel=walk_from(form.axes, step, series.columns),
+        kernel=walk_from(beyond.axes, step, series.columns),
         anchors=series.columns,
         logarithms=series.logarithms,
         variances=variances,
@@ -168,47 +161,25 @@ def _spread_normal_numbers() -> Array:
     return normal_quantiles((0.5 + 0.7548776662466927 * np.arange(1, POSTERIOR_DRAWS + 1)) % 1.0)
 
 
-class WrittenReading(NamedTuple):
-    """A reading of a series over the columns of its table."""
+def _form(
+    series: MeasuredSeries, reading: CountReading, beside: Sequence[str], step: float
+) -> tuple[list[int], Expression, Extrapolation]:
+    """Write T = (a·work + Σ overheads)/divides over the columns of a series, and its limits and doubts beyond them.
 
-    #: Of the overheads that may arise, among those of the prior.
-    places: list[int]
-    #: The computation and the overheads.
-    expression: Expression
-    #: Formulas of the axes of the walk, of one worker's work and of the nodes.
-    axes: tuple[str, ...]
-    work: str
-    nodes: str
+    The places are those of the overheads among the prior's; `step` is that of the walk per doubling.
 
-
-def _form(series: MeasuredSeries, reading: CountReading, beside: Sequence[str]) -> WrittenReading:
-    """Write a reading over the columns of a series; fields of it named `beside` are axes of the walk with the scale."""
-    axes = tuple(dict.fromkeys((series.scale, *(getattr(reading, name) for name in beside))))
-    texts = (*axes, reading.workers, reading.nodes, reading.work, reading.divides)
-    names = {name for text in texts for name in parse(text).names}
-    nodes = tuple((name, node) for name in sorted(names) if (node := series.factors.node(name)) is not None)
-    # Beside work that never varies only the prior tells a constant from it.
-    varies = bool(np.ptp(np.log(series.values(reading.work))) > 1e-9)
-    columns = tuple(f.name for f in series.factors.factors)
-    return _form_over(reading, varies or reading.free_constant, axes, nodes, columns)
-
-
-@lru_cache(maxsize=KEPT_EXPRESSIONS)
-def _form_over(
-    reading: CountReading,
-    has_constant: bool,
-    axes: tuple[str, ...],
-    meant: tuple[tuple[str, Node], ...],
-    columns: tuple[str, ...],
-) -> WrittenReading:
-    """Write T = (a·work + Σ overheads)/divides, of a reading over canonical names, over a table's `columns`.
-
-    `meant` has the formula of each canonical name. Only overheads that the reading can have are written: without nodes
-    none between them, and with a worker each none inside. Groups of a table share one form.
+    Fields of the reading named `beside` are axes of the walk with the scale. Only overheads that the reading can have
+    are written: without nodes none between them, and with a worker each none inside.
     """
+    axes = tuple(dict.fromkeys((series.scale, *(getattr(reading, name) for name in beside))))
     work = reading.work if reading.divides == "1" else f"({reading.work})/({reading.divides})"
     texts = (*axes, reading.workers, reading.nodes, reading.divides, work)
-    over_columns = {text: substitute(parse(text).node, dict(meant)) for text in texts}
+    # The formula of each canonical name over the columns.
+    canonical_names = sorted({name for text in texts for name in parse(text).names})
+    meant = {name: node for name in canonical_names if (node := series.factors.node(name)) is not None}
+    over_columns = {text: substitute(parse(text).node, meant) for text in texts}
+    # Beside work that never varies only the prior tells a constant from it.
+    has_constant = bool(np.ptp(np.log(series.values(reading.work))) > 1e-9) or reading.free_constant
     several_a_node, several_nodes = reading.nodes != reading.workers, reading.nodes != "1"
     possible = {"constant": has_constant, "inside": several_a_node, "doubling": several_a_node}
     chosen = [overhead for overhead in prior().overheads if possible.get(overhead.place, several_nodes)]
@@ -219,7 +190,8 @@ def _form_over(
     computation = Overhead("computation", "a", formula, "constant")
     # The counts of an exchange may be in units of the smallest one; the work is always that of one worker.
     counts = {"workers": over_columns[reading.workers], "nodes": over_columns[reading.nodes]}
-    terms, coefficients, shapes, used = list[Term](), list[Constant](), list[Constant](), {*columns}
+    terms, coefficients, shapes = list[Term](), list[Constant](), list[Constant]()
+    used = {f.name for f in series.factors.factors}
     for overhead in (computation, *chosen):
         # Each constant in the formula → a name that no column and no other constant has.
         names: dict[str, str] = {}
@@ -230,15 +202,18 @@ def _form_over(
         if overhead.shape:
             low, high = prior().shape[prior().overheads.index(overhead)].tolist()
             shapes.append(exponent(names[overhead.shape], low, high, low))
-        meaning = dict(meant) if overhead is computation else counts
+        meaning = meant if overhead is computation else counts
         constants = {constant: Name(name) for constant, name in names.items()}
         term = substitute(parse(overhead.formula).node, {**meaning, **constants})
         divided = term if reading.divides == "1" else call("divide", term, over_columns[reading.divides])
         terms.append(Term(overhead.name, divided))
-    return WrittenReading(
-        places=[prior().overheads.index(overhead) for overhead in chosen],
-        expression=Expression("series", tuple(terms), (*coefficients, *shapes)),
+    places, slope = [prior().overheads.index(overhead) for overhead in chosen], SLOPE_SD * step
+    beyond = Extrapolation(
         axes=tuple(render(over_columns[text]) for text in axes),
         work=render(over_columns[work]),
+        slope=slope,
         nodes=render(over_columns[reading.nodes]),
+        quietest=LEAST_SLOPE / slope,
+        mean=MEAN_SLOPE,
     )
+    return places, Expression("series", tuple(terms), (*coefficients, *shapes)), beyond

@@ -514,8 +514,10 @@ def by_content(table: Table) -> Table:
 
 def _sortable(cells: pd.Series[Any]) -> AnyArray:
     """Return the cells of a column as numbers where all are, else as texts."""
-    values, reasons = numbers(cells.tolist())
-    return values if not reasons else cells.astype(str).to_numpy(dtype=str)
+    # A group's name stands in each of its rows.
+    place, distinct = pd.factorize(cells, use_na_sentinel=False)
+    values, reasons = numbers(distinct.tolist())
+    return values[place] if not reasons else distinct.astype(str).to_numpy(dtype=str)[place]
 
 
 def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:

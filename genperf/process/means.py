@@ -93,11 +93,6 @@ class Coefficients(NamedTuple):
     levels: Array
     powers: Array
 
-    def toward(self, wanted: Coefficients, share: float) -> Coefficients:
-        """Return constants a share of the way to others, whose levels are the same."""
-        columns = self.columns + share * (wanted.columns - self.columns)
-        return Coefficients(columns, self.levels, self.powers + share * (wanted.powers - self.powers))
-
 
 class SumBasis(Struct, frozen=True, eq=False):
     """The columns of a sum, at the rows of a table.
@@ -202,7 +197,7 @@ class SumBasis(Struct, frozen=True, eq=False):
             wanted = self._step(y - L @ now.levels - log + 1.0, columns / np.exp(log)[:, None], now)
             error = self._loss(now, columns, y)
             for share in STEP_SHARES:
-                tried = now.toward(wanted, share)
+                tried = Coefficients(*(here + share * (there - here) for here, there in zip(now, wanted, strict=True)))
                 columns = self.at(tried.powers)
                 after = self._loss(tried, columns, y)
                 if after < error:
@@ -513,11 +508,8 @@ def _sum(kind: str, label: str, table: Table) -> Mean | None:
     """
     factors, apart = [f for f in table.numeric if f.distinct > 1 and f.lower >= 0.0], between_sets(table)
     levels = tuple((f, level) for f in table.categorical if f.distinct > 1 for level in f.levels)
-    choices, powers, place_of_power = (
-        [_factor_functions(f, kind) for f in factors],
-        list[tuple[str, Node]](),
-        dict[str, int](),
-    )
+    choices = [_factor_functions(f, kind) for f in factors]
+    powers, place_of_power = list[tuple[str, Node]](), dict[str, int]()
     for functions, factor in zip(choices, factors, strict=True):
         # The last function, x or n, is raised: to p_x of a size, to q_n of a count.
         name, node, way = functions[-1]
