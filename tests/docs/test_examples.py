@@ -43,7 +43,7 @@ def test_every_command_of_a_page_is_understood(path: Path, tmp_path: Path, monke
     for name, *words in commands(page):
         if name in COMMANDS and words:
             call, arguments = name, words
-        elif name not in COMMANDS and names_a_source(name):
+        elif name not in COMMANDS and names_a_source(name, *words):
             call, arguments = "ask", [name, *words]
         # A recipe runs the command that it adds.
         elif name in COMMANDS or name.startswith("-") or name.isupper() or f"# genperf/cli/{name}.py" in page:
