@@ -54,8 +54,9 @@ from genperf.normal.series import among_published, series_of, trains_networks
 from genperf.panel.configurations import left_open, part_given
 from genperf.panel.legend import Legend
 from genperf.panel.machine import PLACES, SPLITS, Growth
+from genperf.panel.meanings import MEMORY_IN_NAME
 from genperf.panel.panel import Panel, StepWork, several_nodes
-from genperf.panel.phrases import LAYOUT, MEMORY_IN_NAME, OF_THE_DEVICE
+from genperf.panel.phrases import LAYOUT, OF_THE_DEVICE
 from genperf.panel.quantities import LACKS, paid_by_runs, paid_for, parameters_of, price_of, quantities_of, training_of
 from genperf.panel.read import Recognised
 from genperf.panel.reading import Reading, column_named

@@ -35,8 +35,9 @@ from genperf.panel.legend import (
     same,
 )
 from genperf.panel.machine import PARTS, PLACES, USUAL_DEVICES, is_a_part
+from genperf.panel.meanings import singular_words
 from genperf.panel.panel import Panel, several_nodes
-from genperf.panel.phrases import settings_in_words, singular_words
+from genperf.panel.phrases import settings_in_words
 from genperf.panel.words import GRID, machine_in
 from genperf.peaks import device_in
 from genperf.table.clean import is_number, label

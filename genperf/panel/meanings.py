@@ -1,0 +1,216 @@
+"""What the words of a question mean of a table: headers and cells by their words, and what the runs count and vary."""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from msgspec import Struct
+
+from genperf.formula.amounts import amount
+from genperf.panel.evidence import role_by_words
+from genperf.panel.legend import MOST_COMPARED, Legend, cell_with, column_by_name
+from genperf.peaks import device_in
+from genperf.table.clean import is_number
+from genperf.vocabulary import any_of, is_common, section, words_of
+from genperf.vocabulary.headers import TIME_WORDS, bytes_of, header_of, is_price
+from genperf.vocabulary.names import LEVELS, WAYS, column_of, meant_by, plain_name, words_in
+
+#: Words that name nothing where no cell has them, those of them that are no part of a name, and what stands before all
+#: values of a column.
+PROSE, _NO_NAME, EACH = (
+    re.compile(f"(?i){any_of(*(f'headers.{of}' for of in places.split()))}")
+    for places in ("joining asking question", "joining asking", "each")
+)
+#: Words of a header that a question leaves out: `8 ranks per node` asks for `Number of Ranks/Node`.
+_OF_HEADERS = frozenset({"num", "number", "of", "per"})
+#: Words of a header that name a time or a unit of one.
+_OF_TIMES = frozenset((*words_of("headers.time"), *TIME_WORDS, "per"))
+#: Words that are written in short, `ckpt`, in full.
+_IN_FULL = {short: full for full, listed_words in section("short").items() for short in listed_words}
+#: The memory in the name of a device.
+MEMORY_IN_NAME = re.compile(r"(?i)(?<!\d)(\d{1,3}) ?Gi?B")
+
+
+class Meanings(Struct, dict=True):
+    """What words mean of a table, by its legend."""
+
+    legend: Legend
+
+    @cached_property
+    def headers(self) -> dict[frozenset[str], list[tuple[str, str]]]:
+        """The columns by the words of their headers."""
+        return _grouped_by_words((name, name) for name in self.legend.columns)
+
+    @cached_property
+    def cells(self) -> dict[frozenset[str], list[tuple[str, str]]]:
+        """The columns and cells by the words of the cells; a column that is one number in all runs has none."""
+        columns = self.legend.columns.items()
+        return _grouped_by_words(
+            (name, cell) for name, entry in columns for cell in entry.levels if not is_number(cell)
+        )
+
+    @cached_property
+    def measured(self) -> dict[frozenset[str], list[tuple[str, str]]]:
+        """The columns of a time or a rate by the words of their headers but for those of a unit."""
+        columns = ((name, header_of(name).kind) for name in self.legend.columns)
+        return _grouped_by_words((name, _without_unit(name)) for name, kind in columns if kind in ("time", "rate"))
+
+    @cached_property
+    def sizes(self) -> str | None:
+        """The column of the sizes of networks, which `70b` alone is of."""
+        columns = self.legend.columns
+        named = (n for n, e in columns.items() if e.numeric and plain_name(n) in words_of("one_run.network"))
+        meanings = ("parameters", "parameters_billion")
+        return next(named, None) or next(filter(None, (column_of(meaning, columns) for meaning in meanings)), None)
+
+    @cached_property
+    def kinds(self) -> str:
+        """The only column of kinds of devices; empty without one."""
+        kinds = [n for n in self.legend.of_names if self.is_compared(n)]
+        kinds = [n for n in kinds if any(device_in(cell) is not None for cell in self.legend.columns[n].levels)]
+        return kinds[0] if len(kinds) == 1 else ""
+
+    @cached_property
+    def message(self) -> tuple[str, float] | None:
+        """The only column of the sizes of messages, with the bytes that its unit is: `message_mb`, `size (B)`."""
+        settings = [n for n, e in self.legend.columns.items() if e.numeric and e.distinct > 1 and not header_of(n).kind]
+        units = ((n, re.search(r"[_\s(]([kmgt]?)(i?)(b|bytes)\)?$", n.lower())) for n in settings)
+        sized = [(n, amount(f"1{unit[1].upper()}{unit[2]}B") or 1.0) for n, unit in units if unit is not None]
+        sized = [(n, size) for n, size in sized if not words_in(n).isdisjoint(words_of("headers.message"))]
+        return sized[0] if len(sized) == 1 else None
+
+    @cached_property
+    def words_of_headers(self) -> frozenset[str]:
+        """The words of all names of columns: what one of these is about is not common English."""
+        return frozenset().union(*map(words_in, self.legend.columns))
+
+    @cached_property
+    def work_counted(self) -> set[str]:
+        """What the runs count: images of a throughput, epochs of their time; no money of prices."""
+        headers, epochs = {name: header_of(name) for name in self.legend.columns}, {*words_of("headers.epoch")}
+        rates = [name for name, header in headers.items() if header.kind == "rate" and header.counted]
+        counts = {headers[name].counted for name in rates if not is_price(name)}
+        timed = (name for name, header in headers.items() if header.kind == "time" and epochs & words_in(name))
+        return counts | {"epochs" for _ in timed}
+
+    @cached_property
+    def limits_memory(self) -> bool:
+        """Whether cells name devices by their memory, `A100-80GB`, and how much of it is used was measured."""
+        cells = (cell for entry in self.legend.columns.values() for cell in entry.levels)
+        return any(map(MEMORY_IN_NAME.search, cells)) and any(bytes_of(header_of(n).unit) for n in self.legend.columns)
+
+    @cached_property
+    def has_ways(self) -> bool:
+        """Whether the runs varied the ways in which their devices were split, and these give the devices."""
+        varied = {meant_by(name) for name, entry in self.legend.columns.items() if entry.distinct > 1}
+        ways = varied & {*WAYS}
+        return bool((WAYS[0] in ways or len(ways) > 1) and varied & {*LEVELS, WAYS[0]})
+
+    def is_compared(self, column: str) -> bool:
+        """Tell whether the few values of a column may be compared: none of a count, and none that were measured."""
+        entry = self.legend.columns.get(column)
+        if (
+            entry is None
+            or header_of(column).kind
+            or role_by_words(column)
+            or (entry.numeric and meant_by(column) in LEVELS)
+        ):
+            return False
+        return 1 < len(entry.levels or entry.values) == entry.distinct <= MOST_COMPARED
+
+    def name(self, phrase: str) -> str:
+        """Return what a phrase names: a header that it spells, or itself where it means a column; no measured one."""
+        if phrase.startswith("per "):
+            of = phrase.removeprefix("per ")
+            return next((name for name in (f"batch per {of}", f"gpus per {of}") if meant_by(name)), "")
+        (spelled, _), is_word = only_match(self.headers, phrase), re.search(r"[\s/]", phrase) is None
+        others = [word for word in re.split(r"[\s/]", phrase) if word not in _OF_HEADERS]
+        is_other = PROSE if is_word else _NO_NAME
+        is_other_word = others and (others[-1].lower() in words_of("headers.without") or EACH.fullmatch(others[0]))
+        if not spelled and (is_other_word or singular_words(phrase) in self.cells or all(map(PROSE.fullmatch, others))):
+            return ""
+        if not spelled and any(is_other.fullmatch(word) or (self.cell(word) and not is_word) for word in others):
+            return ""
+        column = spelled or (column_by_name(self.legend, phrase, self.legend.columns) if is_word else "")
+        if column and (header_of(column).kind in ("time", "rate") or "/" in header_of(column).unit):
+            return ""
+        # `grid size 16` is of a column `grid`.
+        size = self.name(phrase.removesuffix(" size")) if phrase.endswith(" size") and not meant_by(phrase) else ""
+        return spelled or (phrase if column or meant_by(phrase) else size)
+
+    def switch(self, phrase: str) -> tuple[str, str, str] | None:
+        """Return the column that a phrase spells of something that was off or on, with its two cells; None for none."""
+        column, _ = only_match(self.headers, phrase)
+        entry = self.legend.columns.get(column)
+        cells = () if entry is None or entry.distinct != 2 else entry.levels or entry.values
+        words = ({*words_of(f"cells.{state}"), *section("switches")[state]} for state in ("off", "on"))
+        off, on = ([cell for cell in cells if cell.lower() in of_state] for of_state in words)
+        return (column, off[0], on[0]) if off and on else None
+
+    def column_of_none(self, phrase: str) -> tuple[str, str] | None:
+        """Return the column of texts that a phrase spells and its cell of nothing: `compression`, `none`; or None."""
+        column, _ = only_match(self.headers, phrase)
+        cells = self.legend.columns[column].levels if column in self.legend.of_names else ()
+        return next(((column, cell) for cell in cells if cell.lower() in section("switches")["off"]), None)
+
+    def measured_column(self, phrase: str) -> str:
+        """Return the column of a time or a rate whose header of several words a phrase spells; empty for none."""
+        column, _ = only_match(self.headers, phrase)
+        if header_of(column).kind in ("time", "rate") and len(words_in(column)) > 1:
+            return column
+        # `checkpoint time` of `ckpt_seconds`, `env steps per second` of `env_steps_per_sec`
+        (column, name), kind = only_match(self.measured, _without_unit(phrase)), header_of(phrase).kind
+        is_spelled = kind == "time" or len(words_in(name)) > 1
+        return column if kind and " " in phrase and header_of(column).kind == kind and is_spelled else ""
+
+    def measured_work(self, phrase: str) -> str:
+        """Return what a rate counts whose header of several words a phrase has: `env steps` of `env_steps_per_sec`."""
+        (column, name), kind = only_match(self.measured, _without_unit(phrase)), header_of(phrase).kind
+        is_rate = header_of(column).kind == "rate" and " " in phrase and kind in ("rate", "")
+        return header_of(column).counted if is_rate and len(words_in(name)) > 1 else ""
+
+    def cell(self, phrase: str) -> tuple[str, str] | None:
+        """Return the only cell of some words, with its column; of one word also the cell that holds it."""
+        column, cell = only_match(self.cells, phrase)
+        column, cell = (column, cell) if cell or " " in phrase else cell_with(self.legend, phrase)
+        return (column, cell) if column and not is_number(cell) else None
+
+    def only_asks(self, word: str) -> bool:
+        """Tell whether a word names nothing: it joins others, asks, or is common English and no word of a header."""
+        names = {*self.words_of_headers, *words_of("headers.best")}
+        return self.is_prose(word.lower()) or (is_common(word) and word.lower() not in names)
+
+    def is_prose(self, word: str) -> bool:
+        """Tell whether a word only joins others, or asks and is no cell."""
+        return PROSE.fullmatch(word) is not None and singular_words(word) not in self.cells
+
+
+def singular_words(text: str) -> frozenset[str]:
+    """Return the words of a text, each in the singular and apart from its numbers: `zero3` is `ZeRO-3`."""
+    words = (part for word in words_in(plain_name(text)) for part in re.findall(r"\d+|\D+", word))
+    singular = (re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", re.sub("(?<=[a-z]{3})ies$", "y", word)) for word in words)
+    return frozenset(_IN_FULL.get(word, word) for word in singular) - _OF_HEADERS
+
+
+def _without_unit(text: str) -> str:
+    """Return a header without its words for a time, and what is per one: `ckpt` of `ckpt_seconds`."""
+    words = (word for word in re.split(r"[\W_]+", text.lower()) if word not in _OF_TIMES)
+    return " ".join(words)
+
+
+def _grouped_by_words(texts: Iterable[tuple[str, str]]) -> dict[frozenset[str], list[tuple[str, str]]]:
+    """Return pairs of a column and a text by the words of the texts."""
+    by_words = dict[frozenset[str], list[tuple[str, str]]]()
+    for column, text in texts:
+        by_words.setdefault(singular_words(text), []).append((column, text))
+    # A cell of signs alone, `-`, has no words.
+    by_words.pop(frozenset(), None)
+    return by_words
+
+
+def only_match(
+    by_words: Mapping[frozenset[str], list[tuple[str, str]]], phrase: str, column: str = ""
+) -> tuple[str, str]:
+    """Return the only pair of the words of a phrase, or the only one of a column; empty without one."""
+    pairs = [pair for pair in by_words.get(singular_words(phrase), ()) if not column or pair[0] == column]
+    return pairs[0] if len(pairs) == 1 else ("", "")
