@@ -358,7 +358,8 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
     if (seconds := amount(period)) is not None:
         rate = _rate_of(facts, what)
         name = re.sub(r"(?<=\d)(?=[a-z])", " ", f"{_IN}{period}")
-        return name, what, None if rate is None else Interval(*(seconds * end for end in rate.ends))
+        unit = growth.price.currency if what == _COST and growth.price is not None else what
+        return name, unit, None if rate is None else Interval(*(seconds * end for end in rate.ends))
     if wanted.kind == "rate" and wanted.shared and wanted.level == counted_by(growth.name):
         of_all = growth.throughput(expected.value)
         of_each = None if of_all is None else Interval(*(end / growth.target.count for end in of_all.ends))
@@ -379,8 +380,12 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
 
 
 def _rate_of(facts: Facts, what: str) -> Interval | None:
-    """Return how much a second does of something by name: of samples, tokens, steps, or whole epochs; None unknown."""
+    """Return how much a second does of something: samples, tokens, steps, or whole epochs, or costs; None unknown."""
     growth, value = facts.growth, facts.expected.value
+    if what == _COST and growth.costs is not None:
+        of_all = value.dividing(1.0) if growth.whole else growth.throughput(value)
+        paid = None if of_all is None else growth.costs[1] * of_all.value / (1.0 if growth.whole else 1e6)
+        return None if paid is None else Interval(paid, paid, paid)
     if what in (growth.sample, f"{growth.sample}s", "samples") and not growth.whole:
         return growth.throughput(value)
     if what == "tokens":
