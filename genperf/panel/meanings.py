@@ -50,10 +50,13 @@ class Meanings(Struct, dict=True):
         )
 
     @cached_property
-    def measured(self) -> dict[frozenset[str], list[tuple[str, str]]]:
-        """The columns of a time or a rate by the words of their headers but for those of a unit."""
-        columns = ((name, header_of(name).kind) for name in self.legend.columns)
-        return _grouped_by_words((name, _without_unit(name)) for name, kind in columns if kind in ("time", "rate"))
+    def measured(self) -> dict[str, list[str]]:
+        """The columns of a time or a rate by their headers without units and blanks."""
+        by_name = dict[str, list[str]]()
+        for column in self.legend.columns:
+            if header_of(column).kind in ("time", "rate"):
+                by_name.setdefault("".join(_without_unit(column)), []).append(column)
+        return by_name
 
     @cached_property
     def sizes(self) -> str | None:
@@ -131,6 +134,9 @@ class Meanings(Struct, dict=True):
             return ""
         if not spelled and any(is_other.fullmatch(word) or (self.cell(word) and not is_word) for word in others):
             return ""
+        if not spelled and self.sizes and meant_by(phrase) == "parameters":
+            # `model size`
+            return self.sizes
         column = spelled or (column_by_name(self.legend, phrase, self.legend.columns) if is_word else "")
         if column and (header_of(column).kind in ("time", "rate") or "/" in header_of(column).unit):
             return ""
@@ -159,15 +165,20 @@ class Meanings(Struct, dict=True):
         if header_of(column).kind in ("time", "rate") and len(words_in(column)) > 1:
             return column
         # `checkpoint time` of `ckpt_seconds`, `env steps per second` of `env_steps_per_sec`
-        (column, name), kind = only_match(self.measured, _without_unit(phrase)), header_of(phrase).kind
-        is_spelled = kind == "time" or len(words_in(name)) > 1
-        return column if kind and " " in phrase and header_of(column).kind == kind and is_spelled else ""
+        column, kind = self._measured_as(phrase), header_of(phrase).kind
+        is_spelled = kind == "time" or len(_without_unit(column)) > 1
+        return column if kind and re.search("[ -]", phrase) and header_of(column).kind == kind and is_spelled else ""
 
     def measured_work(self, phrase: str) -> str:
         """Return what a rate counts whose header of several words a phrase has: `env steps` of `env_steps_per_sec`."""
-        (column, name), kind = only_match(self.measured, _without_unit(phrase)), header_of(phrase).kind
+        column, kind = self._measured_as(phrase), header_of(phrase).kind
         is_rate = header_of(column).kind == "rate" and " " in phrase and kind in ("rate", "")
-        return header_of(column).counted if is_rate and len(words_in(name)) > 1 else ""
+        return header_of(column).counted if is_rate and len(_without_unit(column)) > 1 else ""
+
+    def _measured_as(self, phrase: str) -> str:
+        """Return the only measured column of a phrase, but for units and blanks; empty without one."""
+        columns = self.measured.get("".join(_without_unit(phrase)), [])
+        return columns[0] if len(columns) == 1 else ""
 
     def cell(self, phrase: str) -> tuple[str, str] | None:
         """Return the only cell of some words, with its column; of one word also the cell that holds it."""
@@ -175,10 +186,18 @@ class Meanings(Struct, dict=True):
         column, cell = (column, cell) if cell or " " in phrase else cell_with(self.legend, phrase)
         return (column, cell) if column and not is_number(cell) else None
 
+    def is_result(self, phrase: str) -> bool:
+        """Tell whether a phrase is of a column whose header is that of a result: `accuracy` of `top1_accuracy`."""
+        results = (column for column in self.legend.columns if role_by_words(column) is not None)
+        return any(singular_words(phrase) <= singular_words(column) for column in results)
+
     def only_asks(self, word: str) -> bool:
         """Tell whether a word names nothing: it joins others, asks, or is common English and no word of a header."""
         names = {*self.words_of_headers, *words_of("headers.best")}
-        return self.is_prose(word.lower()) or (is_common(word) and word.lower() not in names)
+        # `latency`, where a time was measured.
+        is_time = word.lower() in words_of("headers.time")
+        is_time = is_time and any(header_of(column).kind == "time" for column in self.legend.columns)
+        return is_time or self.is_prose(word.lower()) or (is_common(word) and word.lower() not in names)
 
     def is_prose(self, word: str) -> bool:
         """Tell whether a word only joins others, or asks and is no cell."""
@@ -192,10 +211,10 @@ def singular_words(text: str) -> frozenset[str]:
     return frozenset(_IN_FULL.get(word, word) for word in singular) - _OF_HEADERS
 
 
-def _without_unit(text: str) -> str:
-    """Return a header without its words for a time, and what is per one: `ckpt` of `ckpt_seconds`."""
-    words = (word for word in re.split(r"[\W_]+", text.lower()) if word not in _OF_TIMES)
-    return " ".join(words)
+def _without_unit(text: str) -> list[str]:
+    """Return the words of a header but for those of a time, and what is per one: `checkpoint` of `ckpt_seconds`."""
+    words = (word for word in re.split(r"[\W_]+", text.lower()) if word and word not in _OF_TIMES)
+    return ["".join(sorted(singular_words(word))) for word in words]
 
 
 def _grouped_by_words(texts: Iterable[tuple[str, str]]) -> dict[frozenset[str], list[tuple[str, str]]]:

@@ -39,6 +39,7 @@ from genperf.vocabulary.names import (
     LEVELS,
     WAYS,
     canonical_of_singular,
+    column_of,
     command_about,
     is_relative,
     level_with,
@@ -131,6 +132,10 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         values.pop("--cost", None)
     has_count, has_job = any(meant_by(n) in LEVELS or n == SCALE for n in values), not _OF_A_PLAN.isdisjoint(values)
     best = [n for n in values if n.lower() in words_of("headers.best")]
+    if best and any(map(words.is_result, values)):
+        # `best accuracy`: which count has it is not known.
+        values = {n: of_name for n, of_name in values.items() if n not in best}
+        best = []
     if best and not (is_list or nameless or has_count or words.compared or {*values} > {*best, *_OF_A_PLAN}):
         values["--best"] = [best[-1].lower()]
     if is_list or has_job or has_count or f"--{LAYOUT}" in values or "--best" in values:
@@ -257,6 +262,8 @@ class _Words(Meanings, dict=True):
             # `10x the scale`
             name, end = next((n for n in self.legend.columns if meant_by(n) in LEVELS), None), place + 2
         column = column_by_name(self.legend, name or "", self.legend.columns)
+        if column is None and meant_by(name or "") == "batch":
+            column = name = column_of("global_batch", self.legend.columns)
         if name is None or column is None or not self.legend.columns[column].ends:
             noun = self.word(place + 1)
             raise TableError(f"no column of the runs counts {noun}, to have more of them", hint=f"such as 64 {noun}")

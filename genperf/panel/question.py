@@ -176,6 +176,10 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     entries = ((legend.columns.get(column, NamedColumn()), text) for column, text in settings.at.items())
     chosen = [words_in(level_with(text, entry.levels) or text) for entry, text in entries if not entry.numeric]
     absent = [word for word in absent if at.get(word) != word or not any(words_in(word) <= cell for cell in chosen)]
+    # Nor does the `loader` of a column `dataloader_workers`.
+    in_headers = {of for column in settings.at for of in words_in(column)}
+    ending = {word for word in absent if len(word) > 3 and any(of.endswith(word.lower()) for of in in_headers)}
+    absent = [word for word in absent if at.get(word) != word or word not in ending]
     spelled = {*legend.columns, *map(counted_noun, legend.columns)}
     is_known = bool(settings.at or constant_notes or "why" in options)
     cells = [cell for entry in legend.columns.values() for cell in entry.levels]
