@@ -357,10 +357,12 @@ class _Words(Meanings, dict=True):
             if rate.shared or number is None or rate.unit not in TIME_UNITS:
                 what = f"'{value} {noun}' is a speed of one device, which is answered and not asked for"
                 raise TableError(what, hint="a count of devices, or the speed of all of them")
-            # A speed is so much work within a second.
-            option, number = self.work_option(rate.counted, f"{value} {noun}"), number * TIME_UNITS[rate.unit][1]
-            self.phrases.append(("--deadline", "1s"))
-            return option, f"{number / TIME_UNITS[rate.unit][0]:.15g}"
+            # A speed is so much work within its unit of time.
+            above, below = TIME_UNITS[rate.unit]
+            is_short = rate.unit in ("s", "ms")
+            self.phrases.append(("--deadline", "1s" if is_short else f"1{rate.unit}"))
+            amount_text = f"{number * (below / above if is_short else 1.0):.15g}"
+            return self.work_option(rate.counted, f"{value} {noun}"), amount_text
         if unit in ("d", "h", "min", "s", "ms"):
             return "--deadline", f"{value}{unit}"
         counted = "epochs" if noun.lower() in words_of("headers.epoch") else counted
