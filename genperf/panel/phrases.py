@@ -111,16 +111,7 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         # `what tp and pp`
         nameless = [name for name in nameless if meant_by(name) not in _OF_LAYOUT]
     phrases = [(name, value) for name, value in phrases if value or name[0] == "-"]
-    columns = {name: column_of_setting(legend, name, text) or name for name, text in (*settings.items(), *phrases)}
-    # A device alone counts none.
-    columns |= {name: name for name, text in phrases if name == text and device_in(name) is not None}
-    values = {name: [value] for name, value in settings.items()}
-    for name, value in phrases:
-        earlier = next((other for other in values if columns[other] == columns[name]), name)
-        # Words that are of one header, `PyTorch distributed`, are no two values of it.
-        is_of_header = earlier != name == value
-        if not is_of_header and not any(same(other, value) for other in values.setdefault(earlier, [])):
-            values[earlier].append(value)
+    columns, values = _values_by_name(legend, settings, phrases)
     if len(limits := values.get("--limit", [])) > 1 and OF_THE_DEVICE in limits:
         # `fit in 40 GB` gives the memory.
         limits.remove(OF_THE_DEVICE)
@@ -141,21 +132,46 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     if is_list or has_job or has_count or f"--{LAYOUT}" in values or "--best" in values:
         # The rows of a list show which is best, of a plan the cheapest count is answered, and of layouts the best one.
         values = {n: of_name for n, of_name in values.items() if of_name != [n] or command_about(n) not in _COMPARISONS}
-    for name in (name for name, of_name in values.items() if len(of_name) > 1):
-        what = " and ".join(f"{columns[name]}={value}" for value in values[name])
-        # What an option says is no list with the words beside it.
-        is_list = name not in settings and name[0] != "-"
-        listed_values = (f"{columns.get(of, of)}={','.join(each)}" for of, each in values.items() if of[0] != "-")
-        hint = (
-            f"one, or genperf ask TABLE --at {' --at '.join(map(shlex.quote, listed_values))}"
-            if is_list
-            else "one of them"
-        )
-        alternatives = words.alternatives(columns, values)
-        places = alternatives or [dict(zip(values, of, strict=True)) for of in product(*values.values())]
-        raise SeveralValuesError(f"the question has both {what}", hint=hint, places=places if is_list else [])
+    if contradiction := _several_values(words, settings, columns, values):
+        raise contradiction
     options |= {name.removeprefix("--"): text for name, (text,) in values.items() if name[0] == "-"}
     return {name: text for name, (text,) in values.items() if name[0] != "-"}, nameless, options
+
+
+def _values_by_name(
+    legend: Legend, settings: Mapping[str, str], phrases: Sequence[tuple[str, str]]
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Return the column of each name of settings and phrases, and the different values of each name."""
+    columns = {name: column_of_setting(legend, name, text) or name for name, text in (*settings.items(), *phrases)}
+    # A device alone counts none.
+    columns |= {name: name for name, text in phrases if name == text and device_in(name) is not None}
+    values = {name: [value] for name, value in settings.items()}
+    for name, value in phrases:
+        earlier = next((other for other in values if columns[other] == columns[name]), name)
+        # Words that are of one header, `PyTorch distributed`, are no two values of it.
+        is_of_header = earlier != name == value
+        if not is_of_header and not any(same(other, value) for other in values.setdefault(earlier, [])):
+            values[earlier].append(value)
+    return columns, values
+
+
+def _several_values(
+    words: "_Words", settings: Mapping[str, str], columns: Mapping[str, str], values: Mapping[str, list[str]]
+) -> "SeveralValuesError | None":
+    """Return the error of the first name that has several values; None without one."""
+    name = next((name for name, of_name in values.items() if len(of_name) > 1), None)
+    if name is None:
+        return None
+    what = " and ".join(f"{columns[name]}={value}" for value in values[name])
+    # What an option says is no list with the words beside it.
+    if name in settings or name[0] == "-":
+        return SeveralValuesError(f"the question has both {what}", hint="one of them", places=[])
+    listed_values = (f"{columns.get(of, of)}={','.join(each)}" for of, each in values.items() if of[0] != "-")
+    hint = f"one, or genperf ask TABLE --at {' --at '.join(map(shlex.quote, listed_values))}"
+    places = words.alternatives(columns, values) or [
+        dict(zip(values, of, strict=True)) for of in product(*values.values())
+    ]
+    return SeveralValuesError(f"the question has both {what}", hint=hint, places=places)
 
 
 class SeveralValuesError(TableError):
