@@ -186,6 +186,13 @@ class Meanings(Struct, dict=True):
         column, cell = (column, cell) if cell or " " in phrase else cell_with(self.legend, phrase)
         return (column, cell) if column and not is_number(cell) else None
 
+    def cells_having(self, word: str) -> list[tuple[str, str]]:
+        """Return the cells that have a word, several of the only column with such, with their column; else []."""
+        levels = {name: self.legend.columns[name].levels for name in self.legend.of_names}
+        having = {name: [cell for cell in cells if word in words_in(cell)] for name, cells in levels.items()}
+        having = {name: cells for name, cells in having.items() if 1 < len(cells) <= MOST_COMPARED}
+        return [(name, cell) for name, cells in having.items() for cell in cells] if len(having) == 1 else []
+
     def is_result(self, phrase: str) -> bool:
         """Tell whether a phrase is of a column whose header is that of a result: `accuracy` of `top1_accuracy`."""
         results = (column for column in self.legend.columns if role_by_words(column) is not None)

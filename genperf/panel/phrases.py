@@ -208,6 +208,12 @@ class _Words(Meanings, dict=True):
             )
             self.phrases += [(name, value)] if name else []
             self.ends += [len(self.phrases)] if is_parted and not name else []
+        for word in [name for name, value in self.phrases if name == value]:
+            alike, place = self.cells_having(word.lower()), self.phrases.index((word, word))
+            others = [self.cell(value) or (name, value) for name, value in self.phrases if name != word and value]
+            is_chosen = any((name, cell) in alike for name, cell in others)
+            # `BSP` of `BSP-A2A` and `BSP-PS` is each of them, and the `Llama` of a cell that `7B` chose says no more.
+            self.phrases[place : place + 1] = alike if alike and not is_chosen else [(word, word)]
         is_comparative = any(word.lower() in words_of("headers.comparative") for word in self.words)
         if is_comparative and not self.compared and not self.ends:
             # `how much faster is pytorch`, than the others.
@@ -375,7 +381,7 @@ class _Words(Meanings, dict=True):
                 raise TableError(what, hint="a count of devices, or the speed of all of them")
             # A speed is so much work within its unit of time.
             above, below = TIME_UNITS[rate.unit]
-            is_short = rate.unit in ("s", "ms")
+            is_short = rate.unit not in ("h", "d")
             self.phrases.append(("--deadline", "1s" if is_short else f"1{rate.unit}"))
             amount_text = f"{number * (below / above if is_short else 1.0):.15g}"
             return self.work_option(rate.counted, f"{value} {noun}"), amount_text
