@@ -208,7 +208,7 @@ class _Words(Meanings, dict=True):
             )
             self.phrases += [(name, value)] if name else []
             self.ends += [len(self.phrases)] if is_parted and not name else []
-        for word in [name for name, value in self.phrases if name == value]:
+        for word in [name for name, value in self.phrases if name == value and name not in self.legend.columns]:
             alike, place = self.cells_having(word.lower()), self.phrases.index((word, word))
             others = [self.cell(value) or (name, value) for name, value in self.phrases if name != word and value]
             is_chosen = any((name, cell) in alike for name, cell in others)
