@@ -33,28 +33,36 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str], name
     A price that is the same in each run of a group is that of one node, where nodes are counted and its header names no
     devices, and else of one of the scale. One in proportion to the count is the price of all. One count tells neither,
     and is read as the other groups are. That of a device means nothing where only nodes are counted. `units` are those
-    that stood in the cells. Without a price what each run cost tells it, over the time that the run took.
+    that stood in the cells. Without a price what each run cost tells it, over the time that the run took, where that is
+    in proportion to the count.
     """
     money = [c for c in (*reading.with_role("ratio"), *reading.with_role("consequence")) if MONEY in c.reasons]
-    hourly = [c for c in money if c.kind == "rate"] or [
-        replace(c, values=c.values / hours, header=Header("rate", "h")) for c in money for hours in _hours(reading)
-    ]
+    priced = [c for c in money if c.kind == "rate"]
+    # Of several prices the named one, or the first; of totals that which is a price by one of the times.
+    hourly = (
+        [next((c for c in priced if c.name == named), priced[0])]
+        if priced
+        else [
+            replace(c, values=c.values / hours, header=Header("rate", "h")) for c in money for hours in _hours(reading)
+        ]
+    )
     is_counted = meant_by(reading.scale or "") in LEVELS or reading.scale == reading.mapping.get("workers")
     if not hourly or reading.scale is None or not is_counted:
         return legend
-    column, counts = next((c for c in hourly if c.name == named), hourly[0]), reading.columns[reading.scale].values
+    column, counts = hourly[0], reading.columns[reading.scale].values
     of_a_device = not DEVICE_WORDS.isdisjoint(words_in(column.name))
     if of_a_device and _COUNTS_DEVICES.isdisjoint(c.canonical for c in reading.columns.values()):
         return legend
     nodes = next((c.name for c in reading.with_role("setting") if c.canonical == "nodes"), None)
-    per_equal, per_total = (None if of_a_device else nodes), (reading.scale if nodes == reading.scale else None)
+    # Of a price that is equal in all runs, and of one of all.
+    per = (None if of_a_device else nodes), (reading.scale if nodes == reading.scale else None)
     sign = _CURRENCY.search(f"{column.name} {units.get(column.name, '')}")
     # A table that is read as a model's may lack columns.
     group, levels = (
         tuple(n for n in of if n in reading.columns) for of in (reading.roles.group, reading.roles.categorical)
     )
     by_names = [group, *((*group, name) for name in levels)]
-    tried = [_prices(reading, column, counts, names, per_equal, per_total, sign) for names in by_names]
+    tried = [_prices(reading, column, counts, names, per, sign, not priced) for column in hourly for names in by_names]
     prices, whole = next((of_names for of_names in tried if of_names[1]), tried[0])
     if whole and len({(price.text, price.per) for price in prices}) == 1:
         prices = [replace(prices[0], levels={})]
@@ -74,20 +82,24 @@ def _prices(
     column: TableColumn,
     counts: Array,
     names: tuple[str, ...],
-    per_equal: str | None,
-    per_total: str | None,
+    per: tuple[str | None, str | None],
     sign: re.Match[str] | None,
+    only_of_all: bool,
 ) -> tuple[list[RunPrice], bool]:
-    """Return the prices of the runs of each combination of levels, and whether all have one."""
+    """Return the prices of the runs of each combination of levels, and whether all have one.
+
+    What is paid is `per` the first of two columns where the price is equal in all runs, else the second; with
+    `only_of_all` there is no price where it is equal.
+    """
     prices, groups = list[RunPrice](), [*groups_of(reading, len(counts), names)]
     telling = [rows for _, rows in groups if len(np.unique(counts[rows])) > 1]
     of_all = all(_price_of_one(column.values[rows]) is None for rows in telling)
-    for levels, rows in groups if telling else ():
+    for levels, rows in groups if telling and (of_all or not only_of_all) else ():
         of_one = _price_of_one(column.values[rows] / (counts[rows] if of_all else 1.0))
         if of_one is not None:
             currency = "" if sign is None else sign[2].upper() if len(sign[2]) > 2 else sign[2]
             text = f"{of_one * (1e3 if sign and sign[1] else 1.0):.6g}{currency}/{column.header.unit}"
-            prices.append(RunPrice(text, per_total if of_all else per_equal, levels))
+            prices.append(RunPrice(text, per[of_all], levels))
     return prices, len(prices) == len(groups)
 
 
