@@ -642,9 +642,10 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     record: Record | None
     #: Levels that no measured run shows.
     unmeasured: Mapping[str, str]
-    #: Whether some run of the table failed, and whether its columns show the nodes.
+    #: Whether some run of the table failed.
     can_fail: bool
-    nodes_known: bool
+    #: The `workers` and the `nodes` of the configuration, of these what the columns show.
+    machines: Mapping[str, float]
     #: What is asked about a training; the quantities that follow from the prediction, each with its ends.
     training: Training
     quantities: Mapping[str, float]

@@ -356,14 +356,20 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
         return _COST, unit, cost
     what, _, period = want.partition("/")
     if (seconds := amount(period)) is not None:
-        rate = _rate_of(facts, what)
+        if (rate := _rate_of(facts, what)) is None:
+            lacks = (
+                ("a price", "--price 2/h") if what == _COST else ("the work of a step", "--work, the samples of a step")
+            )
+            raise GenperfError(f"the {what} of a period need {lacks[0]}", hint=lacks[1])
         name = re.sub(r"(?<=\d)(?=[a-z])", " ", f"{_IN}{period}")
         unit = growth.price.currency if what == _COST and growth.price is not None else what
-        return name, unit, None if rate is None else Interval(*(seconds * end for end in rate.ends))
-    if wanted.kind == "rate" and wanted.shared and wanted.level == counted_by(growth.name):
+        return name, unit, Interval(*(seconds * end for end in rate.ends))
+    if wanted.kind == "rate" and wanted.shared:
         of_all = growth.throughput(expected.value)
-        of_each = None if of_all is None else Interval(*(end / growth.target.count for end in of_all.ends))
-        return f"{_PER}{singular(growth.name)}", rate_unit(growth.sample), of_each
+        is_along = counted_by(growth.name) == wanted.level
+        count = growth.target.count if is_along else facts.machines.get(wanted.level)
+        of_each = None if of_all is None or count is None else Interval(*(end / count for end in of_all.ends))
+        return _per_one(growth, wanted.level), rate_unit(growth.sample), of_each
     if wanted.kind == "rate" and (wanted.counted or plain in words_of("headers.rate")):
         return "throughput", rate_unit(growth.sample), growth.throughput(expected.value)
     # Of a job no time of a step follows, nor the other way round: how many steps it has is not known.
@@ -377,6 +383,12 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
         times = growth.target.count / growth.smallest.count
         return _SPEEDUP, "x", Interval(*(times * end for end in efficiency.ends))
     return "efficiency", "", efficiency if is_relative(want) and "eff" in plain else None
+
+
+def _per_one(growth: GrowthCounts, level: str) -> str:
+    """Return the name of a rate of one device or one node: `per gpu`."""
+    alike = counted_by(growth.name) == level
+    return f"{_PER}{singular(growth.name) if alike else 'node' if level == 'nodes' else 'device'}"
 
 
 def _rate_of(facts: Facts, what: str) -> Interval | None:
@@ -542,6 +554,9 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         name = likeliest.quantity if same_unit else "throughput"
         yield _interval_row(name, rate, samples_per_s, start.rate if start else None)
         by_unit[samples_per_s] = rate.value
+        if (measured := header_of(likeliest.quantity)).kind == "rate" and measured.shared:
+            # As it was measured, of one device.
+            yield _value_row(replace(likeliest, quantity=_per_one(growth, measured.level), unit=samples_per_s))
     if facts.column is None and (rate is None or growth.of_steps):
         column = "" if likeliest.facts is None or summed else likeliest.quantity
         usual = growth.sample if growth.whole else growth.timed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
@@ -68,11 +69,12 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
             sign, style = (MEASURED, "") if is_kept else (MARKS[BLIND], f"bold {COLORS[BLIND]}")
             yield Text(f"{sign} {name}: {limits_kept_text(plan)}", style=style)
         if fits := answer.answers[0].texts.get("fits", ""):
-            yield Text(f"{MEASURED} {name} {fits[0].lower()}{fits[1:].partition(':')[0]}")
+            yield Text(f"{MEASURED} {name}: {fits[0].lower()}{fits[1:].partition(':')[0]}")
         if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):
             yield Text(f"{MARKS[BLIND]} {name}: {fails}", style=f"bold {COLORS[BLIND]}")
     # More work takes longer: of different sizes, or loads, no time is the best.
-    of_sizes = any((is_size(n) and meant_by(n) not in BATCHES) or LOAD.fullmatch(n) for n in apart[0])
+    numbers = [name for name, value in apart[0].items() if is_number(value)]
+    of_sizes = any((is_size(n) and meant_by(n) not in BATCHES) or LOAD.fullmatch(n) for n in numbers)
     of_answers = [answer.facts for answer in answers]
     if best := _best_line(of_answers, [name.partition(", ")[2] or name for name in names], of_sizes):
         yield from (Text(line, style="bold") for line in wrap(f"★ {best}", width))
@@ -101,11 +103,30 @@ def _ratio_line(answers: Sequence[Answer], names: Sequence[str]) -> str:
         rates = [facts.expected.value.dividing(1.0) for facts in (smaller, larger)]
     if rates[0] is None or rates[1] is None:
         return ""
-    gain, start = larger.growth.gain, larger.growth.start.count
-    note = ""
-    if gain is not None and start == smaller.growth.target.count:
-        note = interval_note(larger.expected.interval, three_digits(gain.lower), three_digits(gain.upper), "")
-    return f"{of_larger} are {three_digits(rates[1].value / rates[0].value)} x as fast as {of_smaller}{note}"
+    ratio, gain = _ratio(rates[1], rates[0]), larger.growth.gain
+    if gain is not None and larger.growth.start.count == smaller.growth.target.count:
+        ratio = Interval(ratio.value, gain.lower, gain.upper)
+    times = f"{_times(ratio, of_smaller, larger.expected.interval)}"
+    return f"{of_larger} are {times}, with {three_digits(max(counts) / min(counts))} x as many"
+
+
+def _ratio(above: Interval, below: Interval) -> Interval:
+    """Return the ratio of two runs whose errors are independent, in which relative errors add as squares do."""
+    ratio = above.value / below.value
+    down, up = (
+        math.hypot(math.log(value.value / lower), math.log(upper / other.value))
+        for value, lower, other, upper in (
+            (above, above.lower, below, below.upper),
+            (below, below.lower, above, above.upper),
+        )
+    )
+    return Interval(ratio, ratio * math.exp(-down), ratio * math.exp(up))
+
+
+def _times(ratio: Interval, other: str, coverage: float) -> str:
+    """Return a ratio of speeds in words: 1.3 x as fast as another (90 %: 1.2 to 1.4)."""
+    note = interval_note(coverage, three_digits(ratio.lower), three_digits(ratio.upper), "")
+    return f"{three_digits(ratio.value)} x as fast as {other}{note}"
 
 
 def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str], of_sizes: bool) -> str:
@@ -120,20 +141,26 @@ def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str], of_size
     runs = {name: of for name, of in zip(names, timed, strict=True) if not fits_text(of.expected.fits)}
     rates = {n: of.growth.throughput(of.expected.value) or of.expected.value.dividing(1.0) for n, of in runs.items()}
     costs = {n: cost[0].dividing(1.0) for n, of in runs.items() if (cost := cost_of(of.growth, of.expected.value))}
+    coverage = timed[0].expected.interval
     texts = [
-        _best_of(of_runs, verb)
+        _best_of(of_runs, verb, coverage if of_runs is rates else None)
         for of_runs, verb in ((rates, "is fastest"), (costs, "costs least"))
         if len(of_runs) > 1 and runs[max(of_runs, key=lambda name: of_runs[name].value)].expected.verdict != BLIND
     ]
     return "; ".join(texts)
 
 
-def _best_of(values: Mapping[str, Interval], verb: str) -> str:
-    """Return which of several values is the largest, and with which others its interval overlaps."""
-    best = max(values, key=lambda name: values[name].value)
-    near = [name for name, value in values.items() if name != best and value.upper > values[best].lower]
-    doubt = f", but not surely: its interval overlaps with that of {listed(near)}" if near else ""
-    return f"{best} {verb}{doubt}"
+def _best_of(values: Mapping[str, Interval], verb: str, coverage: float | None) -> str:
+    """Return which of several values is the largest, whether surely, and of speeds, how far before the next one."""
+    best, second, *_ = sorted(values, key=lambda name: -values[name].value)
+    ratios = {name: _ratio(values[best], value) for name, value in values.items() if name != best}
+    near = [name for name, ratio in ratios.items() if ratio.lower < 1.0]
+    doubt = ", but not surely" if near else ""
+    if coverage is None:
+        return f"{best} {verb}{doubt}{f': {listed(near)} may cost as little' if near else ''}"
+    others = listed([name for name in near if name != second])
+    as_fast = f"; so may be {others}" if others else ""
+    return f"{best} {verb}{doubt}: {_times(ratios[second], second, coverage)}{as_fast}"
 
 
 def _columns(answers: Sequence[Answer], room: int) -> list[tuple[str, ...]]:

@@ -1015,6 +1015,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         scale_has_unit = scale in columns and columns[scale].kind != ""
         # `allreduce_s` is a part of a step, of which no throughput follows.
         is_step = bool(is_step) and name not in [part.column for part in self.opened.legend.parts]
+        is_step = is_step and not self.reading.is_of_requests(name)
         if is_step and not scale_has_unit:
             return None
         unit = self.opened.roles(name).measured.get("unit", "s")

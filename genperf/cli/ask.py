@@ -186,7 +186,7 @@ def _split_words(table: tuple[str, ...], at: tuple[str, ...]) -> tuple[tuple[str
     count = max((n for n, text in enumerate(table, 1) if Path(text).exists() or _RUN.fullmatch(text)), default=0)
     further = table[count:]
     words = " ".join(text for text in further if "=" not in text.strip("="))
-    in_folder = any("/" in word and Path(word).parent.is_dir() for word in words.split())
+    in_folder = any("/" in word.rstrip("/") and Path(word).parent.is_dir() for word in words.split())
     is_question = re.search(r"\d|\S\s+\S", " ".join(further)) is not None
     if not count or _PATH.search(words) or in_folder or not is_question:
         return table, at

@@ -215,9 +215,21 @@ class Machine(Struct, frozen=True, dict=True):
                     # All equal but for rounding errors: the samples of a step, or those of a device.
                     of_one = samples / counts[rows]
                     stays, grows = (np.ptp(amounts) <= SAME * np.max(amounts) for amounts in (samples, of_one))
-                    changes: Growth | None = "weak" if grows else None
+                    changes: Growth | None = "weak" if grows or self.tries_batches else None
                     growths[key] = "strong" if stays else changes
         return names, growths
+
+    @cached_property
+    def tries_batches(self) -> bool:
+        """Whether a column of the batch of all grew with the count as several batches of a device do, tried at each."""
+        counts, work = self.measured.get("workers", self.measured.get("nodes")), self.measured.get("global_batch")
+        if "global_batch" not in self.columns or counts is None or work is None:
+            return False
+        of_one, of_all = (
+            {tuple(np.unique(values[counts == count].round(9)).tolist()) for count in np.unique(counts)}
+            for values in (work / counts, work)
+        )
+        return len(of_one) == 1 < len(next(iter(of_one))) and len(of_all) > 1
 
     @cached_property
     def growth(self) -> Growth | None:
@@ -469,7 +481,8 @@ class Machine(Struct, frozen=True, dict=True):
         # The samples of a step follow from those of a device or a pass, or go on along the count as they were measured.
         counted = not {*LEVELS}.isdisjoint(settled)
         by_passes = settled >= {"micro_batch", "micro_batches", "data_parallel"}
-        go_on = self.growth or {"weak", "strong"} <= {*self.growths[1].values()}
+        # Of several batches of a device that were tried at every count one is chosen.
+        go_on = not self.tries_batches and (self.growth or {"weak", "strong"} <= {*self.growths[1].values()})
         if "global_batch" in settled or by_passes or (counted and ("batch" in settled or go_on)):
             settled |= {"global_batch"} | ({"batch"} if counted else set())
             by_batches = counted and not self.splits and {"global_batch", "micro_batches"} <= {*self.columns}

@@ -838,8 +838,8 @@ def samples_of(panel: Panel, values: Mapping[str, Node]) -> Node | None:
     total, batch_of_one = column_of("global_batch", values), column_of("batch", values)
     if node is None and total is not None:
         node = over_sequence(panel, values[total]) if IN_TOKENS.search(total) else values[total]
-    if node is None and batch_of_one is not None and panel.workers is not None:
-        node = call("multiply", values[batch_of_one], Name(panel.workers.name))
+    if node is None and batch_of_one is not None and (workers := panel.node("workers")) is not None:
+        node = call("multiply", values[batch_of_one], workers)
     return node
 
 

@@ -117,9 +117,9 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         limits.remove(OF_THE_DEVICE)
     if is_list := any(len(of_name) > 1 for of_name in values.values()):
         values |= {n: [n] for n in nameless if n not in values}
-    several = [columns.get(name, name) for name, of_name in values.items() if len(of_name) > 1]
-    if any(name in legend.of_names or meant_by(name) not in (*LEVELS, SCALE) for name in several):
-        # Levels beside each other show which costs least.
+    several = {columns.get(name, name): len(of_name) for name, of_name in values.items() if len(of_name) > 1}
+    if any(n == 2 or name in legend.of_names or meant_by(name) not in (*LEVELS, SCALE) for name, n in several.items()):
+        # Levels beside each other show which costs least, and two counts how much faster the larger one is.
         values.pop("--cost", None)
     has_count, has_job = any(meant_by(n) in LEVELS or n == SCALE for n in values), not _OF_A_PLAN.isdisjoint(values)
     best = [n for n in values if n.lower() in words_of("headers.best")]
@@ -214,10 +214,26 @@ class _Words(Meanings, dict=True):
             is_chosen = any((name, cell) in alike for name, cell in others)
             # `BSP` of `BSP-A2A` and `BSP-PS` is each of them, and the `Llama` of a cell that `7B` chose says no more.
             self.phrases[place : place + 1] = alike if alike and not is_chosen else [(word, word)]
-        is_comparative = any(word.lower() in words_of("headers.comparative") for word in self.words)
-        if is_comparative and not self.compared and not self.ends:
+        self.find_compared()
+        # Of `which gpu at 64 GPUs` the number is none of the kinds.
+        is_text = self.compared in self.legend.of_names
+        settings = [name for name, value in self.phrases if not (is_text and is_number(value))]
+        if self.compared and all(
+            column_by_name(self.legend, n, self.legend.columns) != self.compared for n in settings
+        ):
+            entry = self.legend.columns[self.compared]
+            self.phrases += [(self.compared, level) for level in entry.levels or entry.values]
+        return self.phrases
+
+    def find_compared(self) -> None:
+        """Find what is compared though no word before its name says so: with others, the fewest, or by a limit."""
+        words, entries = [word.lower() for word in self.words], self.legend.columns
+        counts = [value for name, value in self.phrases if meant_by(name) in (*LEVELS, SCALE)]
+        if self.compared or self.ends:
+            return
+        if not {*words}.isdisjoint(words_of("headers.comparative")):
             # `how much faster is pytorch`, than the others.
-            levels = {name: entry.levels for name, entry in self.legend.columns.items() if self.is_compared(name)}
+            levels = {name: entry.levels for name, entry in entries.items() if self.is_compared(name)}
             cells = [(name, text) for name, text in self.phrases if text in levels.get(name, ())]
             if len(cells) == 1:
                 self.phrases.remove(cells[0])
@@ -225,12 +241,16 @@ class _Words(Meanings, dict=True):
             # `is it getting faster`, of runs by date
             dates = [name for name in levels if _SESSION.fullmatch(plain_name(name))]
             self.compared = self.compared or (dates[0] if len(dates) == 1 and not cells else "")
-        if self.compared and all(
-            column_by_name(self.legend, n, self.legend.columns) != self.compared for n, _ in self.phrases
-        ):
-            entry = self.legend.columns[self.compared]
-            self.phrases += [(self.compared, level) for level in entry.levels or entry.values]
-        return self.phrases
+            # `how much faster is it on 64 gpus`, than on the fewest.
+            is_multiple = " ".join(words[:3]) in words_of("headers.multiple") and not (cells or dates)
+            self.phrases += [("--want", "speedup")] if is_multiple and len(counts) == 1 else []
+        asks_count = any(_COUNTING.fullmatch(word) or _LARGEST.fullmatch(word) for word in words)
+        counting = [n for n, e in entries.items() if meant_by(n) in LEVELS and 1 < e.distinct == len(e.values)]
+        if asks_count and not counts and len(counting) == 1 and any(name == "--limit" for name, _ in self.phrases):
+            # `how many replicas for p99 under 200 ms`: each that was measured, and two doublings of the largest.
+            (name,), entry = counting, entries[counting[0]]
+            doublings = (f"{entry.ends[-1] * multiple:g}" for multiple in (2, 4))
+            self.phrases += [(name, value) for value in (*entry.values, *doublings)]
 
     def with_columns_of_numbers(self, phrases: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return phrases in which a number without a name, beside a count, is of the only setting that had it."""
@@ -436,7 +456,7 @@ class _Words(Meanings, dict=True):
     def read_rate_of_one(self, place: int) -> Phrase | None:
         """Read `per gpu`: behind or before a rate that of each device is wanted."""
         noun = self.word(place + 1)
-        if self.word(place) != "per" or meant_by(f"{noun}s") != "workers" or self.has_value(place + 2):
+        if self.word(place) != "per" or meant_by(f"{noun}s") not in LEVELS or self.has_value(place + 2):
             return None
         before = self.word(place - 1).lower()
         # `tokens per gpu` are those of a second.
@@ -472,11 +492,12 @@ class _Words(Meanings, dict=True):
         if switch is None or is_verb or self.has_value(end) or self.word(end) in switch:
             return None
         before, behind = self.word(place - 1), self.word(end).lower()
-        is_judged = behind in (*words_of("headers.cost"), *words_of("headers.judged"))
+        is_judged = behind in ("cost", *words_of("headers.cost"), *words_of("headers.judged"))
         if EACH.fullmatch(before) or _WHICH.fullmatch(before) or is_judged:
             self.compared = switch[0]
             return end + is_judged, "", ""
-        return end, switch[0], switch[2]
+        is_off, is_on = (behind in section("switches")[state] for state in ("off", "on"))
+        return end + (is_off or is_on), switch[0], switch[1 if is_off else 2]
 
     def read_named(self, place: int) -> Phrase | None:
         """Read a name with its value behind it: `batch 32`, `batch size of 32`, `strategy FSDP`, `bs = 16`."""

@@ -180,6 +180,9 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     in_headers = {of for column in settings.at for of in words_in(column)}
     ending = {word for word in absent if len(word) > 3 and any(of.endswith(word.lower()) for of in in_headers)}
     absent = [word for word in absent if at.get(word) != word or word not in ending]
+    # A rate, `samples/second`, is answered, and the unit of `10 Gbit/s` says no more than its number.
+    is_rate = {word for word in absent if word.endswith("/s") or ("/" in word and header_of(word).kind == "rate")}
+    absent = [word for word in absent if word not in is_rate]
     spelled = {*legend.columns, *map(counted_noun, legend.columns)}
     is_known = bool(settings.at or constant_notes or "why" in options)
     cells = [cell for entry in legend.columns.values() for cell in entry.levels]
@@ -194,8 +197,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
 
 
 def notes_of_absent(absent: Collection[str]) -> tuple[str, ...]:
-    """Return a note of what stands in no column, if anything but a speed such as `samples/s` does."""
-    absent = [word for word in absent if not ("/" in word and header_of(word).kind == "rate")]
+    """Return a note of what stands in no column."""
     command = command_about(" ".join(absent))
     behind = f" (genperf {command} may say it)" if command else ""
     return (f"asked, and found nowhere in the runs: {listed([*absent])}{behind}",) if absent else ()

@@ -233,6 +233,11 @@ class Reading(Struct, eq=False, dict=True):
         """Return the names of the columns of some roles."""
         return [column.name for column in self.with_role(*roles)]
 
+    def is_of_requests(self, name: str) -> bool:
+        """Tell whether a time is that of one request, beside a rate of them: `p99_ms` beside `req/s`."""
+        rates = [column for column in self.with_role("measured") if column.kind == "rate" and not column.header.shared]
+        return bool(rates) and not words_in(name).isdisjoint(words_of("headers.response"))
+
     def scaling_by(self, name: str) -> tuple[str, str]:
         """Return the kind of scaling that the columns beside a time show, and why; or nothing.
 
@@ -1086,7 +1091,7 @@ def measured_roles(
     is_long = not header.of and float(np.median(reading.columns[name].known)) * above / below > LONGEST_STEP
     # The unit in its cells may be that of an epoch.
     is_job = header.of == "job" or bool(is_long and batches)
-    if "time" in roles and (of_workers or is_job) and not states_work:
+    if "time" in roles and (of_workers or is_job) and not states_work and not reading.is_of_requests(name):
         kind = reading.scaling_by(name)[0] or ("strong" if falls or is_job else "")
         of_steps = header.of == "step" or header.kind == "rate"
         roles |= {"scaling": "job" if kind == "strong" and not of_steps else kind} if kind else {}

@@ -137,9 +137,10 @@ def _times_as_fast(goal: re.Match[str]) -> str:
 def _work_within(work: re.Match[str]) -> str:
     """Return how much is done in a period as what is wanted: `--want=tokens/24h` of `how many tokens in 24 hours`."""
     groups = work.groupdict("")
-    return (
-        f"--want={groups['work']}/{groups.get('number') or 1}{canonical_time(groups['period'])}{groups.get('of', '')}"
-    )
+    number, period = groups.get("number") or 1, groups["period"].lower().rstrip("s")
+    days = DAYS_OF.get(period)
+    lasts = f"{number}{canonical_time(groups['period'])}" if days is None else f"{days * float(number):g}d"
+    return f"--want={groups['work']}/{lasts}{groups.get('of', '')}"
 
 
 def _samples_of_epochs(epochs: re.Match[str]) -> str:

@@ -120,7 +120,7 @@ def _nodes_wanted(facts: Facts) -> str:
     """Return the request for the nodes, where no column counts them and they decide on the prediction."""
     growth = facts.growth
     few = growth.start.count <= USUAL_DEVICES < growth.target.count
-    if facts.expected.verdict == "ok" or not few or not counts_devices(growth.name) or facts.nodes_known:
+    if facts.expected.verdict == "ok" or not few or not counts_devices(growth.name) or "nodes" in facts.machines:
         return ""
     text = f"no column counts the nodes: were {noun_of(growth.name)} of several measured?"
     return f'{text} --hint "devices per node=8" or a column of nodes says it'
