@@ -228,3 +228,29 @@ def questions_in(path: Path) -> dict[str, tuple[str, list[str], list[str]]]:
         table, *patterns = rest.split("\n> ")
         questions[title.partition("\n")[0]] = f"{table}\n", shlex.split(options), [p.rstrip("\n") for p in patterns]
     return questions
+
+
+def cases_in_text(names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a test the cases below its name in the text file of its module, `runs.txt` of `test_runs.py`.
+
+    A line is a case: its values stand between `=>`, as JSON or as plain text, in the order of the `names`.
+    """
+
+    def with_cases(test: Callable[..., None]) -> Callable[..., None]:
+        path = Path(test.__globals__["__file__"])
+        text = path.with_name(f"{path.stem.removeprefix('test_')}.txt").read_text(encoding="utf-8")
+        section = f"\n{text}".partition(f"\n== {test.__name__}\n")[2].partition("\n== ")[0]
+        lines = [line for line in section.splitlines() if line and not line.startswith("# ")]
+        assert lines, f"{path}: no case of {test.__name__}"
+        cases = [tuple(map(value_in, line.split(" => "))) for line in lines]
+        return pytest.mark.parametrize(names, cases if "," in names else [value for (value,) in cases])(test)
+
+    return with_cases
+
+
+def value_in(text: str) -> Any:
+    """Return a value that is written as JSON, and any other text as it is."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

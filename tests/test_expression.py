@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import cases_in_text
 
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import parse
@@ -142,19 +143,7 @@ def test_a_level_of_a_categorical_factor() -> None:
     np.testing.assert_allclose(slopes, [[[3.0, 6.0], [2.0, 0.0]]])
 
 
-@pytest.mark.parametrize(
-    ("text", "linear"),
-    [
-        ("a*n + b/n", True),
-        ("(a + b*n)/n - 2*a", True),
-        ("a*n**p + 3", True),
-        ("a*b*n", False),
-        ("max(a*n, b)", False),
-        ("n/(n + a)", False),
-        ("(a**2 + b**2)**0.5", False),
-        ("where(n > 1, a, b)", False),
-    ],
-)
+@cases_in_text("text, linear")
 def test_linear_in_the_coefficients(text: str, linear: bool) -> None:
     expression = Expression("formula", (Term("all", parse(text).node),), (coefficient("a"), coefficient("b")))
     assert expression.is_linear is linear

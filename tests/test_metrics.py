@@ -4,29 +4,14 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers import cases_in_text
 
 from genperf.errors import FormulaError, GenperfError, TableError
 from genperf.losses import LEAST_RATIO, LOSSES, PENALTIES, Penalty, penalty_named
 from genperf.metrics import coverage, fit_errors, relative_width
 
 
-@pytest.mark.parametrize(
-    ("metric", "predicted", "measured", "expected"),
-    [
-        # errors 10, 25, 100 %
-        ("mape", [1.1, 3.0, 4.0], [1.0, 4.0, 2.0], 45.0),
-        ("median_ape", [1.1, 3.0, 4.0], [1.0, 4.0, 2.0], 25.0),
-        # √((0.1² + 1² + 2²)/3)
-        ("rmse", [1.1, 3.0, 4.0], [1.0, 4.0, 2.0], 1.292285),
-        # mean 3, squares about it 4 + 1 + 9 = 14; squared errors 1 + 1 + 1
-        ("r2", [2.0, 1.0, 7.0], [1.0, 2.0, 6.0], 1.0 - 3.0 / 14.0),
-        # predicting the mean explains nothing
-        ("r2", [3.0, 3.0, 3.0], [1.0, 2.0, 6.0], 0.0),
-        ("mape", [2.0, 3.0], [2.0, 3.0], 0.0),
-        ("rmse", [2.0, 3.0], [2.0, 3.0], 0.0),
-        ("r2", [2.0, 3.0], [2.0, 3.0], 1.0),
-    ],
-)
+@cases_in_text("metric, predicted, measured, expected")
 def test_error(metric: str, predicted: list[float], measured: list[float], expected: float) -> None:
     assert fit_errors(predicted, measured)[metric] == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
@@ -35,14 +20,7 @@ def test_r2_of_equal_times_is_not_a_number() -> None:
     assert np.isnan(fit_errors([1.0, 2.0], [3.0, 3.0])["r2"])
 
 
-@pytest.mark.parametrize(
-    ("lower", "upper", "measured", "expected"),
-    [
-        ([1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0], [0.9, 1.0, 2.0, 2.1], 50.0),  # both ends belong
-        ([0.0], [9.0], [5.0], 100.0),
-        ([0.0], [9.0], [10.0], 0.0),
-    ],
-)
+@cases_in_text("lower, upper, measured, expected")
 def test_coverage(lower: list[float], upper: list[float], measured: list[float], expected: float) -> None:
     assert coverage(lower, upper, measured) == expected
 
@@ -60,31 +38,7 @@ LEAST = LEAST_RATIO
 L = float(np.log(LEAST))
 
 
-@pytest.mark.parametrize(
-    ("loss", "predicted", "measured", "scale", "expected"),
-    [
-        # relative: (T/t − 1)²
-        ("relative", 3.0, 2.0, 9.0, 0.25),
-        ("relative", 0.0, 2.0, 9.0, 1.0),
-        # log: ln(T/t)², and its tangent where T/t is below LEAST
-        ("log", 2.0 * E, 2.0, 9.0, 1.0),
-        ("log", 2.0 / E, 2.0, 9.0, 1.0),
-        ("log", LEAST * 2.0, 2.0, 9.0, L**2),
-        ("log", 0.0, 2.0, 9.0, L**2 - 2.0 * L),
-        ("log", -LEAST * 2.0, 2.0, 9.0, L**2 - 4.0 * L),
-        # absolute: |T − t|/scale, less a rounding of 1e-4
-        ("absolute", 3.0, 2.0, 0.5, 2.0),
-        ("absolute", 1.0, 2.0, 0.5, 2.0),
-        ("absolute", 2.0, 2.0, 0.5, 0.0),
-        # squared: ((T − t)/scale)²
-        ("squared", 3.0, 2.0, 0.5, 4.0),
-        # huber: (T/t − 1)² to 0.1, then 0.2·|T/t − 1| − 0.01
-        ("huber", 2.1, 2.0, 9.0, 0.0025),
-        ("huber", 2.2, 2.0, 9.0, 0.01),
-        ("huber", 3.0, 2.0, 9.0, 0.09),
-        ("huber", 1.0, 2.0, 9.0, 0.09),
-    ],
-)
+@cases_in_text("loss, predicted, measured, scale, expected")
 def test_value(loss: str, predicted: float, measured: float, scale: float, expected: float) -> None:
     value = LOSSES[loss].value(np.array([[predicted]]), np.array([measured]), scale)
     assert value.item() == pytest.approx(expected, rel=1e-9, abs=1.1e-4 if loss == "absolute" else 1e-12)
@@ -117,17 +71,7 @@ def test_curvature_is_positive_and_constant_exactly_where_the_loss_is_quadratic(
     assert (np.ptp(curvature) == 0.0) == LOSSES[loss].quadratic
 
 
-@pytest.mark.parametrize(
-    ("name", "strength", "scaled", "expected"),
-    [
-        # λ·[(1 − ρ)·½‖θ‖² + ρ·‖θ‖₁] of (3, −4): ½‖θ‖² = 12.5, ‖θ‖₁ = 7
-        ("l2", 0.1, [3.0, -4.0], 1.25),
-        ("l1", 0.1, [3.0, -4.0], 0.7),
-        ("elastic-net", 0.1, [3.0, -4.0], 0.975),
-        ("l2", 0.0, [3.0, -4.0], 0.0),
-        ("l1", 0.1, [0.0, 0.0], 0.0),
-    ],
-)
+@cases_in_text("name, strength, scaled, expected")
 def test_penalty(name: str, strength: float, scaled: list[float], expected: float) -> None:
     assert penalty_named(name, strength).value(np.array([scaled])).item() == pytest.approx(expected, abs=3e-5)
 

@@ -4,10 +4,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, assert_says, done, reply
+from helpers import Shell, assert_says, cases_in_text, done, reply
 from msgspec.structs import replace
 
 import genperf as gp
@@ -138,21 +137,7 @@ def test_a_table_of_polars_without_pyarrow_gets_a_message() -> None:
     assert "genperf[parquet]" in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("count", "reached", "words"),
-    [
-        (np.inf, 0.1, "likely does not fall up to 64 gpus (a chance of 10 % that it does)"),
-        (np.inf, 0.64, "is undecided (a chance of 64 %)"),
-        (
-            np.inf,
-            0.9,
-            "likely falls at some count up to 64 gpus (a chance of 90 %), though the central forecast does not",
-        ),
-        (8.0, 0.9, "falls beyond 8 gpus (90 %: 4 to 32)"),
-        (8.0, 0.1, "likely does not fall up to 64 gpus (a chance of 10 % that it does)"),
-        (8.0, 0.6, "is undecided (a chance of 60 %): the central forecast does beyond 8 gpus"),
-    ],
-)
+@cases_in_text("count, reached, words")
 def test_nothing_is_said_beside_its_own_probability_of_being_false(count: float, reached: float, words: str) -> None:
     turn = Turn("throughput", Interval(count, 4.0, 32.0), reached, "gpus", 64.0, 0.9, "step")
     assert words in turn_sentence(turn)

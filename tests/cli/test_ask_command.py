@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, asked, assert_says, csv_of, done, questions_in, refusal, refused, reply, told
+from helpers import Shell, asked, assert_says, cases_in_text, csv_of, done, questions_in, refusal, refused, reply, told
 
 import genperf as gp
 
@@ -545,14 +545,7 @@ def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(
     assert sum(pair == ("result", "asking") for pair in pairwise(walk)) <= 12
 
 
-@pytest.mark.parametrize(
-    ("at", "places"),
-    [
-        ("nodes=4,16,64", [{"nodes": "4"}, {"nodes": "16"}, {"nodes": "64"}]),
-        ("nodes=8:64:*2", [{"nodes": str(n)} for n in (8, 16, 32, 64)]),
-        ("nodes=16,strategy=DDP,FSDP", [{"nodes": "16", "strategy": s} for s in ("DDP", "FSDP")]),
-    ],
-)
+@cases_in_text("at, places")
 def test_several_configurations_are_answered_as_each_of_them(
     shell: Shell, at: str, places: list[dict[str, str]]
 ) -> None:
@@ -574,20 +567,7 @@ def test_several_configurations_are_answered_as_each_of_them(
     assert re.findall(r"(\d+) nodes: (done|it takes longer)", planned) == [("4", "it takes longer"), ("64", "done")]
 
 
-@pytest.mark.parametrize(
-    ("words", "at"),
-    [
-        ("64, 128 or 256 gpus", ("gpus=64,128,256",)),
-        ("64/128/256 gpus", ("gpus=64,128,256",)),
-        ("8-64 gpus", ("gpus=8,64",)),
-        ("128 gpus instead of 64", ("gpus=128,64",)),
-        ("ddp or fsdp on 64 gpus at $2/h", ("strategy=DDP,FSDP", "gpus=64")),
-        ("which is cheaper, ddp or fsdp, on 64 gpus at $2/h", ("strategy=DDP,FSDP", "gpus=64")),
-        ("which strategy is best on 64 gpus", ("strategy=DDP,FSDP", "gpus=64")),
-        ("is fsdp worth it on 64 gpus", ("strategy=DDP,FSDP", "gpus=64")),
-        ("which strategies scale best on 64 gpus", ("strategy=DDP,FSDP", "gpus=64")),
-    ],
-)
+@cases_in_text("words, at")
 def test_several_values_in_words_are_those_of_the_options(shell: Shell, words: str, at: tuple[str, ...]) -> None:
     rows = [f"{8 * n},{s},{k * 1900 * n**0.97:.1f}" for s, k in (("DDP", 1.0), ("FSDP", 0.8)) for n in (1, 2, 4)]
     Path("runs.csv").write_text("\n".join(["gpus,strategy,images_per_s", *rows]))
@@ -611,15 +591,7 @@ def test_a_count_may_be_a_multiple_of_the_largest_one(shell: Shell, words: str, 
     assert "no column of the runs counts nodes" in refusal(shell, "ask", "runs.csv", "twice as many nodes")
 
 
-@pytest.mark.parametrize(
-    ("words", "counts"),
-    [
-        ("is 64 gpus worth it over 32", [64, 32]),
-        ("two thousand gpus", [2000]),
-        ("a hundred gpus", [100]),
-        ("128 gpus 20 % more", [128]),
-    ],
-)
+@cases_in_text("words, counts")
 def test_counts_in_words(words: str, counts: list[int]) -> None:
     answers = gp.ask(pd.DataFrame({"gpus": [8, 16, 32], "images_per_s": [1900.0, 3740.0, 7300.0]}), words)
     answers = answers if isinstance(answers, list) else [answers]
@@ -664,22 +636,7 @@ def test_what_another_command_answers_is_told(shell: Shell) -> None:
 EPOCH_TIMES = "nodes,epoch_time_min\n1,62.4\n2,32.8\n4,18.6\n8,12.7\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "begin"),
-    [
-        ("what is the best number of nodes", "Growing from 8 to 16 nodes hardly pays."),
-        ("at which node count does it stop getting faster", "Growing from 8 to 16 nodes hardly pays."),
-        ("max nodes worth using", "Growing from 8 to 16 nodes hardly pays."),
-        ("what's the sweet spot?", "Growing from 8 to 16 nodes hardly pays."),
-        ("when does adding nodes stop helping", "Growing from 8 to 16 nodes hardly pays."),
-        ("how many nodes can we use efficiently", "Growing from 8 to 16 nodes hardly pays."),
-        ("what is the fastest epoch possible", "Growing from 8 to 16 nodes hardly pays."),
-        ("which run should I do next", "Measure nodes=16."),
-        ("why does it slow down", "At nodes=16, "),
-        ("how many nodes until efficiency drops below 70 percent", "Efficiency falls below 70 % of that at 1 at "),
-        ("where is the knee", "Efficiency falls below 50 % of that at 1 at "),
-    ],
-)
+@cases_in_text("words, begin")
 def test_questions_of_other_kinds_are_answered_in_sentences(shell: Shell, words: str, begin: str) -> None:
     Path("runs.csv").write_text(EPOCH_TIMES)
     assert done(shell, "ask", "runs.csv", words).startswith(begin)
@@ -692,16 +649,7 @@ def test_a_level_of_the_efficiency_is_passed_where_explain_says(shell: Shell) ->
     assert line[1:].rstrip(".") in explained
 
 
-@pytest.mark.parametrize(
-    ("words", "count", "called"),
-    [
-        ("cheapest way to run 90 epochs", 1, "the cheapest; fastest with 1"),
-        ("90 epochs as fast as possible", 12, "the fastest; cheapest with 1 node"),
-        ("90 epochs in a month at $3/h", 1, "the cheapest within 30 d"),
-        ("what do you recommend for 90 epochs within 2 days", 3, "the cheapest within 2 d"),
-        ("minimum nodes for 90 epochs in 1.5 days", 3, "the cheapest within 36 h"),
-    ],
-)
+@cases_in_text("words, count, called")
 def test_of_all_counts_the_cheapest_or_the_fastest_does_a_job(
     shell: Shell, words: str, count: int, called: str
 ) -> None:
@@ -752,15 +700,7 @@ def test_words_of_a_chosen_cell_devices_and_sizes_are_read_for_what_they_are(she
     assert costs == pytest.approx([1.5, 3.0])
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "could you estimate 64 gpus for our proposal",
-        "do I lose much by going to 64 gpus?",
-        "what would happen if we moved to 64 gpus",
-        "would 64 gpus be reliable",
-    ],
-)
+@cases_in_text("words")
 def test_common_english_only_asks_and_other_words_are_not_passed_over(shell: Shell, words: str) -> None:
     Path("runs.csv").write_text("gpus,images_per_s\n8,1900\n16,3740\n32,7300\n")
     assert reply(shell, "ask", "runs.csv", words)["at"]["gpus"] == 64
@@ -1083,13 +1023,7 @@ def test_a_level_is_the_same_at_every_door(shell: Shell, named: str, meant: str,
     assert len(done(shell, "predict", "runs.csv", *several).splitlines()) == 4
 
 
-@pytest.mark.parametrize(
-    ("want", "repeats", "read"),
-    [
-        ("memory_gb", 1, ("--quantity", "memory_gb", "--group", "gpu", "--extrinsic", "gpus")),
-        ("step_ms", 200, ("--time", "step_ms", "--unit", "ms")),
-    ],
-)
+@cases_in_text("want, repeats, read")
 def test_other_series_inform_one_at_every_door(shell: Shell, want: str, repeats: int, read: tuple[str, ...]) -> None:
     """Of any quantity and any number of rows."""
     noise = np.random.default_rng(3)

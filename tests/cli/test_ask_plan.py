@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import Shell, asked, csv_of, done, refusal, reply, told
+from helpers import Shell, asked, cases_in_text, csv_of, done, refusal, reply, told
 
 import genperf as gp
 
@@ -145,16 +145,7 @@ def test_of_a_timed_job_the_job_is_the_work(shell: Shell) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "128 gpus at 2/h",
-        "128 gpus 2 per gpu hour",
-        "gpus=128 price 2/h",
-        "128 gpus, price: 2/h",
-        "128 gpus --price 2/h",
-    ],
-)
+@cases_in_text("words")
 def test_a_price_in_words_needs_no_sign_of_money(words: str, shell: Shell) -> None:
     rows = ("gpus,tokens_per_s", *(f"{n},{1000 * n}" for n in (8, 16, 32, 64)))
     Path("rows.csv").write_text("\n".join(rows))

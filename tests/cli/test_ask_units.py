@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from helpers import Shell, csv_of, told
+from helpers import Shell, cases_in_text, csv_of, told
 
 #: 11,540 tokens a second, beside a decimal comma.
 COMMAS = """gpus;Zeit/Iteration;Durchsatz
@@ -50,14 +50,7 @@ def test_what_a_header_says_of_its_numbers(shell: Shell, table: str, question: t
     assert said in told(shell, table, *question)
 
 
-@pytest.mark.parametrize(
-    ("header", "first", "growth", "row"),
-    [
-        ("10k samples/s", 0.041, 0.95, r"2,9\d0 samples/s"),
-        ("s per ten steps", 4.1, 0.05, r"0\.45\d? s"),
-        ("img/s", 410, 0.95, r"1\.5\d? CHF per M images"),
-    ],
-)
+@cases_in_text("header, first, growth, row")
 def test_multiples_and_money_of_a_header_are_told(
     shell: Shell, header: str, first: float, growth: float, row: str
 ) -> None:

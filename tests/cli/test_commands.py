@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.shell_completion import ShellComplete
-from helpers import Shell, csv_of, done, refusal, reply, runs_of
+from helpers import Shell, cases_in_text, csv_of, done, refusal, reply, runs_of
 
 import genperf
 import genperf as gp
@@ -103,15 +103,7 @@ def test_standard_input_and_settings_file(shell: Shell, tmp_path: Path, monkeypa
     assert json.loads((tmp_path / "from_settings.json").read_text())["groups"][0]["model"]["seed"] == 6
 
 
-@pytest.mark.parametrize(
-    ("stored", "command"),
-    [
-        ('at = "workers=16"', ("predict", "m.json", "--data", "runs.csv")),
-        ('data = "runs.csv"', ("predict", "m.json", "--at", "workers=16")),
-        ('minimize = "time"', ("optimize", "m.json", "--over", "workers=1:8", "--maximize", "throughput")),
-        ("samples = 100", ("optimize", "m.json", "--over", "workers=1:8", "--steps", "10")),
-    ],
-)
+@cases_in_text("stored, command")
 def test_a_typed_option_takes_the_place_of_stored_ones(shell: Shell, stored: str, command: tuple[str, ...]) -> None:
     done(shell, "fit", "runs.csv", *ROLES, "--model", "amdahl", "-o", "m.json")
     plain = done(shell, *command)
@@ -175,18 +167,7 @@ def test_options_of_the_table_stand_behind_an_option_of_their_own(shell: Shell) 
     assert "--loss" not in out
 
 
-@pytest.mark.parametrize(
-    ("typed", "completed"),
-    [
-        ("ask runs.csv --at w", "workers="),
-        ("runs.csv --at b", "batch="),
-        ("fit runs.csv --extrinsic workers,ba", "workers,batch"),
-        ("fit runs.csv --model amd", "amdahl"),
-        ("import nccl", "nccl-tests"),
-        ("list da", "datasets"),
-        ("opt", "optimize"),
-    ],
-)
+@cases_in_text("typed, completed")
 def test_a_shell_completes_columns_models_and_formats(shell: Shell, typed: str, completed: str) -> None:
     *words, incomplete = typed.split()
     completion = ShellComplete(cli, {}, "genperf", "_GENPERF_COMPLETE")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, done, refusal, reply
+from helpers import Shell, cases_in_text, done, refusal, reply
 
 from genperf.cli.main import cli
 from genperf.cli.output import cell, show_json, show_predictions, show_rows
@@ -76,19 +76,7 @@ def test_what_json_has_no_type_for_is_text_and_what_is_missing_is_null(capsys: p
     assert last == {"seconds": None, "nodes": 3, "say": None, "whole": True, "mixed": "x", "day": None, "maybe": 3}
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "–"),
-        (float("nan"), "–"),
-        (1e-9, "1e-09"),
-        (12345.678, "12346"),
-        (131072.0, "131072"),
-        (4.2e12, "4.2T"),
-        (-0.0, "0"),
-        ("x", "x"),
-    ],
-)
+@cases_in_text("value, text")
 def test_cell(value: object, text: str) -> None:
     assert cell(value) == text
 

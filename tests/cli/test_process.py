@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
+from helpers import cases_in_text
 
 from genperf.cli.writing import UNFINISHED, write_whole
 from genperf.table.cells import csv_pieces
@@ -80,17 +80,7 @@ def test_a_killed_run_is_cleared_away_and_a_living_one_is_not(tmp_path: Path) ->
     assert (tmp_path / "m.json").read_text() == "first"
 
 
-@pytest.mark.parametrize(
-    ("shell", "status"),
-    [
-        ("models | head -1", 0),
-        ("--help | head -1", 0),
-        ("models >&-", 1),
-        ("check - --time s --extrinsic n <&-", 1),
-        ("models > /dev/full", 1),
-        ("models 2>&-", 0),
-    ],
-)
+@cases_in_text("shell, status")
 def test_streams_that_are_closed(shell: str, status: int, tmp_path: Path) -> None:
     line = f"set -o pipefail; {sys.executable} -m genperf {shell}"
     # Python that does not buffer hides what is left to write at the end.

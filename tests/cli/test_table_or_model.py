@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, csv_of, done, refusal, reply
+from helpers import Shell, cases_in_text, csv_of, done, refusal, reply
 
 import genperf as gp
 from genperf.cli.decorators import assignments
@@ -168,22 +168,7 @@ def test_a_label_keeps_its_equals_signs() -> None:
     assert pairs(["layout=(tp=2, pp=4),gpus=8"], "--at", ["gpus", "pp"]) == {"layout": "(tp=2, pp=4)", "gpus": "8"}
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("ask", "--at", "p=16"),
-        ("fit", "--quick"),
-        ("check",),
-        ("predict", "--at", "p=16"),
-        ("explain", "--at", "p=16"),
-        ("explain", "--why"),
-        ("suggest", "--target", "p=16"),
-        ("optimize", "--over", "p=1:16"),
-        ("compare", "--at", "p=16", "--or", "p=4"),
-        ("report", "--target", "p=16"),
-        ("validate", "--models", "amdahl", "--scheme", "leave-one-out"),
-    ],
-)
+@cases_in_text("command")
 def test_a_role_that_is_named_wins_and_the_others_are_recognised(shell: Shell, command: tuple[str, ...]) -> None:
     pd.DataFrame({"p": [1, 2, 4, 8], "walk": [9.31, 4.87, 2.59, 1.53], "note": list("abcd")}).to_csv(
         "walks.csv", index=False
@@ -220,17 +205,7 @@ def test_a_multiple_is_that_of_the_measured_values_at_every_door(shell: Shell, s
         assert answers[0][0] == 0
 
 
-@pytest.mark.parametrize(
-    ("question", "count"),
-    [
-        ((), 16),
-        (("--at", "batch=32"), 16),
-        (("--at", "net=b"), 16),
-        # What goes beyond the runs in its size is no forecast beyond their counts as well.
-        (("--at", "batch=128"), 2),
-        (("--samples", "1.2B", "--deadline", "30d", "--price", "2/h"), None),
-    ],
-)
+@cases_in_text("question, count")
 def test_without_a_count_a_table_its_model_and_their_page_are_of_the_same_one(
     shell: Shell, question: tuple[str, ...], count: int | None
 ) -> None:
@@ -246,24 +221,7 @@ def test_without_a_count_a_table_its_model_and_their_page_are_of_the_same_one(
     assert float(summaries[-1]) == pytest.approx(answer["time"], rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("header", "rows", "at", "same"),
-    [
-        # A column in no role, of which the devices are a multiple: servers, and racks of which one may be half full.
-        ("instances,gpus,step_s", [(n / 8, n, 0.2 * n**0.1) for n in (8, 16, 32, 64)], "instances=16", "gpus=128"),
-        ("racks,gpus,step_ms", [(-(-n // 16), n, 200 * n**0.1) for n in (8, 16, 32, 64)], "racks=8", "gpus=128"),
-        ("Hosts,Ranks per host,s/it", [(n, 4, 0.2 * n**0.1) for n in (1, 2, 4, 8)], "ranks=64", "Hosts=16"),
-        ("gpus,nodes,img/s/node", [(n, n / 8, 90 * n**-0.1) for n in (8, 16, 32, 64)], "nodes=16", "gpus=128"),
-        (
-            "noeuds,GPUs par noeud,temps par itération (ms)",
-            [(n, 4, 99 * n**0.1) for n in (1, 2, 4)],
-            "gpus=32",
-            "noeuds=8",
-        ),
-        # Only one count was measured, which a question of another setting keeps.
-        ("gpus,batch,step_s", [(8, b, 0.01 * b + 0.1) for b in (16, 32, 64, 128)], "batch=96", "gpus=8,batch=96"),
-    ],
-)
+@cases_in_text("header, rows, at, same")
 def test_a_question_has_one_answer_in_the_column_s_unit_at_every_door(
     shell: Shell, header: str, rows: list[tuple[float, ...]], at: str, same: str
 ) -> None:

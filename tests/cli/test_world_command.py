@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from helpers import Shell, asked, done, refusal, reply
+from helpers import Shell, asked, cases_in_text, done, refusal, reply
 
 from genperf.datasets import world
 
@@ -92,22 +92,7 @@ def test_two_numbers_get_a_verdict(shell: Shell) -> None:
     assert re.search(r"\. \d+ % of them keep less than this one\.$", text)
 
 
-@pytest.mark.parametrize(
-    ("runs", "at", "step", "words"),
-    [
-        ("gpus,nodes,img_s\n1,1,100\n8,1,760\n", "gpus=8", "inside", "At 8 gpus the efficiency is 95 %"),
-        # 3600 on 32 of 1800 on 16 is all; from one node to four the efficiency was not measured at once.
-        (
-            "gpus,nodes,img_s\n8,1,980\n16,2,1800\n32,4,3600\n", "gpus=32", "beyond",
-            "From 2 to 4 nodes each doubling keeps",
-        ),
-        ("nodes,img_s\n1,100\n2,190\n", "nodes=2", "second", "At 2 nodes the efficiency is 95 %"),
-        # Nothing counts the nodes: eight devices are taken for one.
-        ("gpus,img_s\n8,800\n16,1500\n", "gpus=16", "second", "At 2 nodes the efficiency is 94 %"),
-        # What was measured is compared, not what is predicted.
-        ("gpus,nodes,img_s\n1,1,100\n4,1,360\n", "gpus=64", "inside", "At 4 gpus the efficiency is 90 %"),
-    ],
-)  # fmt: skip
+@cases_in_text("runs, at, step, words")
 def test_each_kind_of_step(shell: Shell, runs: str, at: str, step: str, words: str) -> None:
     given = asked(shell, runs, "--at", at, words=True)
     assert given["normal"]["step"] == step
@@ -146,14 +131,7 @@ def test_a_network_that_is_not_known_gets_the_nearest_names(shell: Shell) -> Non
 DATA = Path(__file__).parents[1] / "importers" / "data"
 
 
-@pytest.mark.parametrize(
-    ("format", "files", "more"),
-    [
-        ("hyperfine", ["hyperfine_scan.json"], []),
-        ("extra-p", ["extra_p.txt"], []),
-        ("pytorch-profiler", ["single*.json", "ddp*"], ["--from-name", "*_workers{workers}*"]),
-    ],
-)
+@cases_in_text("format, files, more")
 def test_the_commands_it_prints_run(format: str, files: list[str], more: list[str], shell: Shell) -> None:
     status, out, errors = shell("import", format, *(str(DATA / file) for file in files), *more, "-o", "table.csv")
     assert (status, out) == (0, "")
@@ -190,17 +168,7 @@ def test_several_series_are_groups_and_times_of_zero_are_left_aside(shell: Shell
     assert "--time value --extrinsic workers --group callpath --repeat repeat --where 'value > 0'" in errors
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "said"),
-    [
-        (["hyprfine", "x.json"], 1, "did you mean 'hyperfine'?"),
-        (["hyperfine", "none.json", "-o", "t.csv"], 1, "none.json: no such file"),
-        (["hyperfine"], 2, "Missing argument"),
-        (["hyperfine", "x.json", "--set", "workers"], 2, "is not NAME=VALUE"),
-        (["hyperfine", "x.json", "--set", "a=1", "--set", "a=2"], 1, "--set names a twice"),
-        (["hyperfine", "x.json", "--json"], 2, "needs -o FILE"),
-    ],
-)
+@cases_in_text("arguments, status, said")
 def test_bad_input_is_answered_and_the_old_table_stays(
     arguments: list[str], status: int, said: str, shell: Shell
 ) -> None:

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 import pytest
-from helpers import Shell
+from helpers import Shell, cases_in_text
 
 from genperf.table.cells import as_csv
 from genperf.table.opened import understood
@@ -150,19 +150,7 @@ def asking(shell: Shell) -> Shell:
     return shell
 
 
-@pytest.mark.parametrize(
-    ("task", "answer"),
-    [
-        (0, r"Expect [\d,]+ images/s at gpus=64"),
-        (1, r"64 nodes +4\d(\.\d)? d +1\.3\d M +[34]\.\d\d? M tokens/s +8\d %"),
-        (2, r"that keeps both is 8 gpus\. It takes 4\.7\d d .*1,8\d0 "),
-        (3, r"what two nodes cost rests on the hint(?s:.*)Expect [\d,]+ samples/s at gpus=64"),
-        # The best configuration with its days and its cost.
-        (4, r"(?s)total +cost.*\n +32 +256 .* \d[\d.]* d +[\d,]+ "),
-        (5, r"is the best of 7 with a probability of \d+ %"),
-        (6, r"gpus=4: 1\.4\d for a million images, in place of 1\.5\d"),
-    ],
-)
+@cases_in_text("task, answer")
 def test_a_task_takes_at_most_two_commands(asking: Shell, task: int, answer: str) -> None:
     commands = blocks(ASK_AND_COMPARE, "sh")[task]
     assert len(commands.replace("\\\n", " ").strip().splitlines()) <= 2

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers import cases_in_text
 
 from experiments import results_page
 from experiments.results_page import LONGEST_LINE, LONGEST_PAGE, RESULTS, SUMMARY, figure
@@ -126,16 +127,7 @@ def test_the_examples_of_the_script_hold() -> None:
     assert outcome.failed == 0
 
 
-@pytest.mark.parametrize(
-    ("reference", "message"),
-    [
-        ("extrapolation > P9 > auto > median error, %", "has no table"),
-        ("extrapolation > P1 > none > median error, %", "has no row"),
-        ("extrapolation > P1 > auto > none", "has no table"),
-        ("extrapolation > P1 > auto > median error, %; doubled", "no change"),
-        ("extrapolation", "not a reference"),
-    ],
-)
+@cases_in_text("reference, message")
 def test_a_figure_that_no_page_has_is_refused(reference: str, message: str) -> None:
     with pytest.raises(LookupError, match=message):
         figure(reference)

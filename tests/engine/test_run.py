@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import cases_in_text
 
 import genperf as gp
 from genperf.engine import Engine, Lost, run
@@ -48,15 +49,7 @@ def test_every_task_is_done_once(workers: int) -> None:
         list(run(refuse, [3], engine))
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"name": "spark"}, "unknown engine 'spark'"),
-        ({"address": "host:1"}, "the local engine has no address"),
-        ({"workers": 0}, "0 is not a number of worker processes"),
-        ({"workers": -2}, "-2 is not a number of worker processes"),
-    ],
-)
+@cases_in_text("given, message")
 def test_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(GenperfError) as caught:
         Engine(**given)

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell
+from helpers import Shell, cases_in_text
 from msgspec.structs import replace
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
@@ -43,20 +43,7 @@ def width(frame: pd.DataFrame) -> np.ndarray:
 # --- what is a series ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("columns", "roles", "is_series"),
-    [
-        ({"workers": [1, 2, 4]}, {"extrinsic": "workers"}, True),
-        ({"cores": [1, 2, 4]}, {"extrinsic": "cores"}, True),
-        ({"gpus": [8, 16, 32], "hosts": [1, 2, 4]}, {"extrinsic": "gpus,hosts"}, True),
-        ({"gpus": [8, 16, 32], "global_batch": [256, 256, 512]}, {"extrinsic": "gpus,global_batch"}, True),
-        ({"gpus": [8, 16, 32], "layers": [2, 2, 2]}, {"extrinsic": "gpus", "intrinsic": "layers"}, True),
-        ({"gpus": [8, 16, 32], "layers": [2, 4, 2]}, {"extrinsic": "gpus", "intrinsic": "layers"}, False),
-        ({"gpus": [8, 16, 32], "precision": list("aba")}, {"extrinsic": "gpus", "categorical": "precision"}, False),
-        ({"gpus": [8, 8, 8], "batch": [1, 2, 4]}, {"extrinsic": "gpus,batch"}, False),
-        ({"layers": [1, 2, 4]}, {"intrinsic": "layers"}, False),
-    ],
-)
+@cases_in_text("columns, roles, is_series")
 def test_what_is_a_series(columns: dict[str, object], roles: dict[str, str], is_series: bool) -> None:
     measured = gp.read_table(pd.DataFrame({**columns, "s": [3.0, 2.0, 1.0]}), time="s", **roles)
     assert (series_of(measured, {}) is not None) == is_series

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 import pytest
-from helpers import Shell, done
+from helpers import Shell, cases_in_text, done
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -180,17 +180,7 @@ def test_counts_that_some_files_lack_are_noted() -> None:
     assert not import_files("pytorch-profiler", files, {"workers": "1"}).notes[1:]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path", "factors"),
-    [
-        ("run_{workers}_{batch}.json", "a/run_8_32.json", {"workers": "8", "batch": "32"}),
-        ("{net}-{lr}.json", "resnet50-0.1.json", {"net": "resnet50", "lr": "0.1"}),
-        ("{net}_{workers}.json", "big_net_8.json", {"net": "big_net", "workers": "8"}),
-        ("n{nodes}/g{gpus}/*", "runs/n2/g8/trace.json", {"nodes": "2", "gpus": "8"}),
-        ("a.b[{workers}]*", "a.b[4].json", {"workers": "4"}),
-        ("*a*a*a*a*a*a*a*a*a*a*a*a{workers}", "a" * 240 + "4", {"workers": "4"}),
-    ],
-)
+@cases_in_text("pattern, path, factors")
 def test_names_tell_factors(pattern: str, path: str, factors: dict[str, str]) -> None:
     assert factors_from_name(pattern, path) == factors
 
@@ -201,14 +191,7 @@ def test_a_pattern_that_names_no_factor_is_refused(pattern: str) -> None:
         factors_from_name(pattern, "run.json")
 
 
-@pytest.mark.parametrize(
-    ("format", "files", "settings", "pattern", "said"),
-    [
-        ("csv", ["x"], {}, None, "one of hyperfine, extra-p, pytorch-profiler, nccl-tests"),
-        ("hyperfine", ["none*.json"], {}, None, "no file matches"),
-        ("hyperfine", [SCAN], {"time_s": "1"}, None, "'time_s' is a column of the table itself"),
-    ],
-)
+@cases_in_text("format, files, settings, pattern, said")
 def test_what_cannot_be_imported_is_said(
     format: str, files: list[str], settings: dict[str, str], pattern: str | None, said: str
 ) -> None:

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import panel_with, runs_of
+from helpers import cases_in_text, panel_with, runs_of
 
 import genperf as gp
 from genperf.attribution.elasticity import doublings_at
@@ -210,24 +210,7 @@ TOGETHER_ON_A_NODE = "where(workers > 1 and nodes <= 1, alpha_r + beta_r*(worker
 MORE = {"workers": [1, 2, 4, 8, 16], "nodes": [1, 1, 1, 1, 2], "batch": [32] * 5}
 
 
-@pytest.mark.parametrize(
-    ("name", "columns", "expected"),
-    [
-        # One node: no network to see. One batch: what a step costs anyhow is in its computation.
-        ("topology", FEW, "a*batch + beta_r*(1 - nodes/workers)"),
-        ("topology", MORE, "a*batch + beta_r*(1 - nodes/workers) + beta_n*(1 - 1/nodes)"),
-        ("ernest", FEW, "a*batch + b*log2(workers) + d*workers"),
-        ("usl", FEW, "s*batch*workers + a*batch + k*batch*workers*(workers - 1)"),
-        ("power-law", FEW, "a*batch + b*workers**q"),
-        ("ring-allreduce", FEW, "a*batch/3 + max(2*a*batch/3, 2*beta*(1 - 1/workers) + 2*alpha*(workers - 1))"),
-        ("ring-allreduce", {"workers": [1, 1], "batch": [8, 16]}, "a*batch/3 + 2*a*batch/3 + c"),
-        ("peer-to-peer", {**FEW, "bytes": [1e8] * 4}, "a*batch + beta*bytes*(workers - 1)"),
-        ("s-sgd", FEW, f"max(i*batch*(workers/nodes), a*batch/3 + max(2*a*batch/3, {RING}))"),
-        ("goodput", FEW, f"((a*batch)**gamma + {TOGETHER_ON_A_NODE}**gamma)**(1/gamma)"),
-        ("cntk", {"workers": [1, 2, 4]}, "i0 + i1*workers**q + max(a/workers, s*workers)"),
-        ("adam", {"workers": [1, 2], "partitions": [2, 2], "threads": [4, 4]}, "a/workers/partitions + beta_w"),
-    ],
-)
+@cases_in_text("name, columns, expected")
 def test_what_the_table_cannot_show_has_no_constants(name, columns, expected):
     factors = [measure(column, "extrinsic", np.array(values, float)) for column, values in columns.items()]
     assert str(MODELS[name].expressions(panel_with(factors))[0]) == expected
@@ -297,22 +280,7 @@ def test_goodput_pools_the_batches_of_a_network(pollux):
 # --- hints of the network between nodes: what is read, and what is refused -------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("hints", "seconds"),
-    [
-        # 100 MB at 8 Gbit/s, which are 1 GB/s.
-        ({"bandwidth": "8Gbit/s", "message": "100MB"}, 0.1),
-        ({"link": "1GB/s", "message bytes": "100e6"}, 0.1),
-        # 25 million gradients of four bytes.
-        ({"network": "8000Mbps", "parameters": "25M"}, 0.1),
-        ({"Bandwidth_between_nodes": "8Gb/s", "parameters": "weights"}, 0.1),
-        # A message to the other node, and one back.
-        ({"bandwidth": "8Gbit/s", "message": "100MB", "latency": "5ms"}, 0.11),
-        ({"bandwidth": "8Gbit/s"}, None),
-        # A link by its name: 12.5 GB/s.
-        ({"network": "InfiniBand EDR", "message": "1.25GB"}, 0.1),
-    ],
-)
+@cases_in_text("hints, seconds")
 def test_exchange_of_two_nodes(hints: dict[str, str], seconds: float | None) -> None:
     runs = pd.DataFrame({"gpus": [1, 2, 4], "weights": [25e6] * 3, "s": [0.30, 0.31, 0.32]})
     table = gp.read_table(runs, time="s", extrinsic="gpus")
@@ -320,13 +288,7 @@ def test_exchange_of_two_nodes(hints: dict[str, str], seconds: float | None) -> 
     assert network.exchange(table) == (None if seconds is None else pytest.approx(seconds))
 
 
-@pytest.mark.parametrize(
-    ("hints", "said"),
-    [
-        ({"bandwidth": "1bit/s", "parameters": "1M"}, "more than an hour"),
-        ({"bandwidth": "1Gbit/s", "message": "grads"}, "changes along the series"),
-    ],
-)
+@cases_in_text("hints, said")
 def test_hints_that_no_exchange_follows_from_are_refused(hints: dict[str, str], said: str) -> None:
     runs = pd.DataFrame({"gpus": [1, 2, 4], "grads": [1e6, 2e6, 2e6], "s": [0.30, 0.31, 0.32]})
     with pytest.raises(FitError, match=said):

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import panel_with
+from helpers import cases_in_text, panel_with
 
 import genperf as gp
 from genperf.models import MODELS
@@ -22,16 +22,7 @@ def terms_at(name, constants, **columns):
     return expression.term_values(columns, values), expression.evaluate(columns, values)
 
 
-@pytest.mark.parametrize(
-    ("name", "silent"),
-    [
-        ("ring-allreduce", ["bandwidth", "latency"]),
-        ("peer-to-peer", ["bandwidth", "messages"]),
-        ("topology", ["inside nodes", "between nodes", "latency"]),
-        ("s-sgd-none", ["inside nodes", "between nodes", "latency"]),
-        ("goodput", ["inside nodes", "between nodes"]),
-    ],
-)
+@cases_in_text("name, silent")
 def test_one_worker_communicates_nothing(name, silent):
     terms, _ = terms_at(name, {}, workers=[1], nodes=[1], batch=[32], bytes=[1e8])
     assert [terms[t][0] for t in silent] == [0.0] * len(silent)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import panel_with
+from helpers import cases_in_text, panel_with
 
 import genperf as gp
 from genperf.errors import ModelError, TableError
@@ -280,24 +280,7 @@ def test_each_framework_is_understood(name):
         assert panel_with([factor]).named(name) == factor
 
 
-@pytest.mark.parametrize(
-    ("columns", "wanted", "formula"),
-    [
-        (["dp", "tp", "pp"], "workers", "dp*tp*pp"),
-        (["dp", "tp"], "workers", "dp*tp"),
-        (["gpus", "tp", "pp"], "data_parallel", "gpus/(tp*pp)"),
-        (["gbs", "mbs", "dp"], "micro_batches", "gbs/(dp*mbs)"),
-        (["gpus", "global_batch"], "batch", "global_batch/gpus"),
-        (["gpus", "tp", "mbs", "gas"], "global_batch", "mbs*gas*(gpus/tp)"),
-        (["params_b"], "parameters", "1e9*params_b"),
-        (["num_layers", "hidden_size"], "parameters", "12*num_layers*hidden_size**2"),
-        (["n_layer", "n_embd", "n_vocab"], "parameters", "12*n_layer*n_embd**2 + n_vocab*n_embd"),
-        (["tp"], "workers", None),
-        (["workers", "samples", "batch"], "iterations", "samples/(batch*workers)"),
-        (["params"], "bytes", "4*params"),
-        (["workers"], "batch", None),  # batch from global batch from batch: no circle
-    ],
-)  # fmt: skip
+@cases_in_text("columns, wanted, formula")
 def test_what_follows_from_the_columns(columns, wanted, formula):
     node = panel_with(Factor(name, "extrinsic") for name in columns).node(wanted)
     assert node == (None if formula is None else parse(formula).node)

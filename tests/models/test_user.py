@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from helpers import panel_with
+from helpers import cases_in_text, panel_with
 
 from genperf.errors import FormulaError
 from genperf.models import ALIASES
@@ -16,54 +16,7 @@ FACTORS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("text", "kinds", "terms", "is_sum"),
-    [
-        (
-            "a*batch/gpus + b*log2(gpus) + c", {"a": "coefficient", "b": "coefficient", "c": "coefficient"},
-            ["a*batch/gpus", "b*log2(gpus)", "c"], True,
-        ),
-        # The field's names for columns.
-        ("a/workers", {"a": "coefficient"}, ["a/gpus"], True),
-        ("c*`gpu count`", {"c": "coefficient"}, ["c*gpu count"], True),
-        # Exponents and shapes.
-        ("c + a*batch**p", {"c": "coefficient", "a": "coefficient", "p": "exponent"}, ["c", "a*batch**p"], True),
-        ("a*gpus**-p", {"a": "coefficient", "p": "exponent"}, ["a*gpus**-p"], True),
-        ("a*gpus**(2*p)", {"a": "coefficient", "p": "shape"}, ["a*gpus**(2*p)"], True),
-        ("a*gpus/(gpus + k)", {"a": "coefficient", "k": "shape"}, ["a*gpus/(gpus + k)"], True),
-        ("a*exp(k*gpus)", {"a": "coefficient", "k": "shape"}, ["a*exp(k*gpus)"], True),
-        # A product of two constants has one coefficient.
-        ("a*b*gpus + c", {"a": "coefficient", "b": "shape", "c": "coefficient"}, ["a*b*gpus", "c"], True),
-        ("a*(gpus + b)", {"a": "coefficient", "b": "shape"}, ["a*(gpus + b)"], True),
-        # A constant in two places, a sum in brackets, signs.
-        ("a*gpus + a*batch", {"a": "coefficient"}, ["a*gpus", "a*batch"], True),
-        ("gpus*(a + b*batch)", {"a": "coefficient", "b": "coefficient"}, ["gpus*(a + b*batch)"], True),
-        ("a*gpus - (b - c)", dict.fromkeys("abc", "coefficient"), ["a*gpus", "-b", "c"], True),
-        ("c + c", {"c": "coefficient"}, ["c", "c (2)"], True),
-        ("a/gpus + 0.5", {"a": "coefficient"}, ["a/gpus", "0.5"], True),
-        # Choices by level and by comparison.
-        (
-            "where(framework == 'mxnet', a, b)*batch", dict.fromkeys("ab", "coefficient"),
-            ["where(framework == 'mxnet', a, b)*batch"], True,
-        ),
-        ("where(gpus > 1, a*gpus, 0)", {"a": "coefficient"}, ["where(gpus > 1, a*gpus, 0)"], True),
-        ("where(gpus > k, a*gpus, 0)", {"k": "shape", "a": "coefficient"}, ["where(gpus > k, a*gpus, 0)"], True),
-        # Overlap: homogeneous, not linear.
-        (
-            "max(a*batch, b*gpus + d) + c", dict.fromkeys("abdc", "coefficient"), ["a*batch", "b*gpus", "d", "c"],
-            False,
-        ),
-        ("2*max(a*batch, b) + c", dict.fromkeys("abc", "coefficient"), ["2*max(a*batch, b)", "c"], False),
-        (
-            "((a*batch)**g + (b*gpus)**g)**(1/g)", {"a": "coefficient", "g": "shape", "b": "coefficient"},
-            ["((a*batch)**g + (b*gpus)**g)**(1/g)"], False,
-        ),
-        ("((a*batch)**2 + b**2)**(1/2)", dict.fromkeys("ab", "coefficient"), ["((a*batch)**2 + b**2)**(1/2)"], False),
-        # Not plain: homogeneous in neither alone, nor in both.
-        ("max(a*batch, 5)", {"a": "shape"}, ["max(a*batch, 5)"], True),
-        ("abs(a - b)", {"a": "shape", "b": "shape"}, ["abs(a - b)"], True),
-    ],
-)  # fmt: skip
+@cases_in_text("text, kinds, terms, is_sum")
 def test_constants_terms_and_totals(text, kinds, terms, is_sum):
     expression = user_expression(text, panel_with(FACTORS))
     assert {c.name: c.kind for c in expression.constants} == kinds
@@ -124,17 +77,7 @@ def test_no_name_of_a_factor_becomes_a_constant():
             user_expression(f"z*{alias}", panel_with([measure("colours", "intrinsic", [1, 2])]))
 
 
-@pytest.mark.parametrize(
-    ("text", "true"),
-    [
-        ("a*batch/workers + b*log2(workers) + c", {"a": 0.3, "b": 0.5, "c": 1.5}),
-        ("a*batch - b*workers", {"a": 0.3, "b": 0.05}),
-        ("a*batch*workers**p + c", {"a": 0.1, "p": -0.4, "c": 2.0}),
-        ("max(a*batch, b*workers) + c", {"a": 0.2, "b": 0.7, "c": 1.0}),
-        ("((a*batch)**g + (b*workers)**g)**(1/g)", {"a": 0.2, "b": 0.7, "g": 3.0}),
-        ("a*workers/(workers + k) + c", {"a": 4.0, "k": 6.0, "c": 0.2}),
-    ],
-)
+@cases_in_text("text, true")
 @pytest.mark.parametrize("fixed", [False, True])
 def test_constants_come_back_from_exact_times(text, true, fixed, table):
     fix = dict([list(true.items())[-1]]) if fixed else {}

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import cases_in_text
 
 from genperf.normal.exchange import least_exchange
 from genperf.normal.record import FEWEST_VOTES, record_like
@@ -128,19 +129,7 @@ def test_the_ways_by_hand() -> None:
 # --- the shipped record of the benchmark: what it holds, and which part of it a prediction is like -------------------
 
 
-@pytest.mark.parametrize(
-    ("ratio", "leaves_node", "protocol"),
-    [
-        (2.0, False, "near"),
-        (1.5, True, "node"),
-        (4.0, False, "far"),
-        (4.0, True, "far"),
-        (1.0, False, None),
-        (5.0, True, "farther"),
-        (16.0, False, "farthest"),
-        (17.0, True, None),
-    ],
-)
+@cases_in_text("ratio, leaves_node, protocol")
 def test_which_record_a_prediction_is_like(ratio: float, leaves_node: bool, protocol: str | None) -> None:
     record = record_like(ratio, leaves_node, "caution")
     assert (record.protocol if record else None) == protocol

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, done, refusal, reply
+from helpers import Shell, cases_in_text, done, refusal, reply
 from msgspec import to_builtins
 
 import genperf as gp
@@ -151,25 +151,7 @@ def test_before_any_run_the_published_range_answers(shell: Shell) -> None:
     assert training["next"] == "measure the tokens a second of 64 devices"
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("8xv100 resnet50 2900img/s --tokens 1T", "trained on images, not on tokens"),
-        ("8xh100 all_reduce 450GB/s --at 64", "has no tokens, no other counts and no price"),
-        ("8xh100 7B 76800tok/s --tokens 1T --at 64xb200", "--at names another device"),
-        ("8xh100 7B 76800tok/s --tokens 1T --at batch=3", "no count of devices or nodes"),
-        ("8xh100 7B 76800tok/s --tokens 1T --at 64 --hint bandwidth=HDR", "needs the time of a step"),
-        ("8xh100 7B 76800tok/s --tokens 1T --budget 10k --price 2/h", "need runs of several counts"),
-        ("8xh100 7B 76800tok/s --deadline 10d", "need runs of several counts"),
-        ("8xh100 76800tok/s", "the network of the run is missing"),
-        ("a 7B model on 1,024 GPUs had 40% MFU", "no device of the run is known"),
-        ("8 H100 nodes 7B 40%", "it is open how many devices each has"),
-        ("7B 1T tokens 8xh100 budget of $50k", "need runs of several counts"),
-        ("8xh100 7B about $50,000", "not read: $50,000"),
-        ("8xfoo 7B 76800tok/s --peak 100T", "the peak of 8 x foo"),
-        ("8xh100 7B 76800tok/s --tokens 1T --at 16 nodes", "'nodes' stands without its number"),
-    ],
-)
+@cases_in_text("words, message")
 def test_what_cannot_be_answered_says_what_to_try(shell: Shell, words: str, message: str) -> None:
     assert message in refusal(shell, "ask", *words.split())
 
@@ -262,23 +244,10 @@ def test_what_explains_too_little_is_not_named_and_small_products_come_first() -
     assert small[0] == "products too small for the device"
 
 
-@pytest.mark.parametrize(
-    ("words", "less", "more"),
-    [
-        # 7B · 6 · 154300 / (8 · 989.4e12) is 82 %, above nine in ten; what a run states may count recomputation.
-        ("8xh100 7B bf16 154300tok/s", (), ("more devices ran than are counted",)),
-        ("8xh100 7B bf16 81.8%", (), ("recomputation is counted in the MFU (then 61 %)",)),
-        ("8xh100 7B bf16 30%", ("activations computed again (a quarter)",), ()),
-        ("8xh100 7B 9600tok/s bf16", ("the rate is of each device, and not of all (then 41 %)",), ()),
-        # The middle third needs no explanation.
-        ("8xh100 7B bf16 42%", (), ()),
-    ],
-)
-def test_what_is_high_or_low_among_published_runs_is_explained(
-    words: str, less: tuple[str, ...], more: tuple[str, ...]
-) -> None:
+@cases_in_text("words, less, more")
+def test_what_is_high_or_low_among_published_runs_is_explained(words: str, less: list[str], more: list[str]) -> None:
     numbers = run_answer(row_in(words)).numbers
-    assert (numbers["less_by"][:1], numbers["more_by"][:1]) == (less, more)
+    assert [[*numbers[name][:1]] for name in ("less_by", "more_by")] == [less, more]
 
 
 def test_an_exchange_between_nodes_is_named_of_several_alone() -> None:

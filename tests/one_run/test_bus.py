@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell, reply
+from helpers import Shell, cases_in_text, reply
 
 import genperf as gp
 
@@ -39,34 +39,7 @@ def test_a_file_of_nccl_tests_is_compared_with_its_link(shell: Shell) -> None:
     assert "sockets in the place of RDMA" in out
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("8xh100 all_reduce 470GB/s", "104 % of nvlink-4"),
-        ("8xh100 all_reduce 200GB/s", "no peer access"),
-        ("8xh100 all_reduce 1.27GB/s", "bus       1.27 GB/s: 0.28 % of nvlink-4"),
-        (
-            "2x8xh100 all_reduce 40 GB/s --hint bandwidth=25Gbit/s",
-            "⚠         more than the link carries: a tree of two nodes",
-        ),
-        # Published tests have faster links.
-        ("2x8xh100 all_reduce 40GB/s --hint bandwidth=400Gbit/s", "80 % of 400Gbit/s"),
-        ("8xh100 all_reduce 40GB/s 2 nodes", "may be 8 devices or 16"),
-        ("8xh100 all_reduce", "needs its bus bandwidth"),
-        ("1xa100 all_reduce 10GB/s", "a collective of one A100 uses no link"),
-        # 2 · 7/8 of what the algorithm moves, and 7/8.
-        ("8xh100 all_reduce algbw 250GB/s", "bus       438 GB/s (algbw 250): 97 % of nvlink-4"),
-        ("8xh100 all_gather 400GB/s algbw", "bus       350 GB/s (algbw 400): 78 % of nvlink-4"),
-        ("8xa100 all_reduce_perf: Bus_BW: 20 GBps", "bus       20 GB/s"),
-        ("8xa100 all_reduce busbw 230 GB/s, algbw 131 GB/s", "bus       230 GB/s (algbw 131)"),
-        ("8xa100 all_reduce 131 GB/s algbw, 230 GB/s busbw", "bus       230 GB/s (algbw 131)"),
-        ("8xh800 ncclAllReduce busbw 215GB/s", "108 % of nvlink-a800"),
-        ("labelled.txt", "bus       3.8 GB/s"),
-        ("8xfoo all_reduce 40GB/s", "8 foo · 1 node"),
-        ("unranked.txt", "devices and nodes not known"),
-        ("no_row.txt", "the test of nccl-tests printed no row"),
-    ],
-)
+@cases_in_text("words, said")
 def test_a_test_is_compared_with_its_link_or_says_what_is_missing(shell: Shell, words: str, said: str) -> None:
     _, *printed = shell("ask", *words.split())
     assert said in "".join(printed)

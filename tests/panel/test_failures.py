@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from helpers import cases_in_text
 
 import genperf as gp
 from genperf.errors import TableError
@@ -81,16 +82,7 @@ def test_the_hash_knows_of_failures() -> None:
     assert read(runs + "4,OOM\n").sha256 == read(runs + "4,killed\n").sha256
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "message", "hint"),
-    [
-        ("b,t\n1,OOM\n2,failed\n", {}, "runs failed", "--failed"),
-        ("b,t\n1,OOM\n2,1\n", {"where": "b < 2"}, "the one run failed", "--failed"),
-        (STATES, {"failed": "s=OMM"}, "no cell of column 's' is 'OMM'", "its values are 'ok', 'oom'"),
-        ("b,t\n1,1\n2,fast\n2,OOM\n", {}, "'fast' is not a number", "--skip-bad-rows"),
-        ("b,t\n1,1\n", {"failed": "t="}, "'t=' is not of the form", "status=OOM"),
-    ],
-)
+@cases_in_text("text, options, message, hint")
 @pytest.mark.parametrize("aggregate", [False, True], ids=["rows", "summarised"])
 def test_refused(text: str, options: dict[str, Any], message: str, hint: str, aggregate: bool, tmp_path: Path) -> None:
     if aggregate:

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import cases_in_text
 
 import genperf as gp
 from genperf.errors import TableError
@@ -151,13 +152,7 @@ def test_iterations_of_each_device_are_no_samples_of_tokens() -> None:
 BATCHES = ("global_batch", "batch size (total)", "images per iteration", "batch_per_gpu", "lbs", "Seqs/GPU")
 
 
-@pytest.mark.parametrize(
-    ("count", "batches"),
-    [
-        ("gpus", BATCHES), ("np", BATCHES[3:4]), ("executors", BATCHES[:1]), ("HPUs", BATCHES[1:2]),
-        ("# V100", BATCHES[4:5]), ("H100s", BATCHES[5:]), ("Gaudi cards", BATCHES[2:3]),
-    ],
-)  # fmt: skip
+@cases_in_text("count, batches")
 def test_a_step_has_the_samples_of_its_batch_whatever_the_count_and_the_batch_are_called(
     count: str, batches: tuple[str, ...]
 ) -> None:

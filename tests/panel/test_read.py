@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from helpers import cases_in_text
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -111,15 +112,7 @@ def test_a_count_below_zero_is_a_fault_and_one_of_zero_is_noted(read):
     assert not read("x,t\n-4,1\n2,1\n", extrinsic="x").notes
 
 
-@pytest.mark.parametrize(
-    ("repeat", "text", "mixed"),
-    [
-        (None, "n,run,xla,t\n1,0,0,4\n1,1,0,5\n", "'run'"),
-        ("run", "n,run,xla,t\n1,0,0,4\n1,1,0,5\n", None),
-        ("run", "n,run,xla,t\n1,0,0,4\n1,0,1,5\n", "'xla'"),
-        ("run", "n,run,xla,t\n1,0,0,4\n2,0,1,5\n", None),
-    ],
-)
+@cases_in_text("repeat, text, mixed")
 def test_repeats_that_differ_in_an_unnamed_setting_are_noted(read, repeat, text, mixed):
     found = [n.text for n in read(text, repeat=repeat).notes if n.kind == "configuration_mixed"]
     assert bool(found) == bool(mixed)
@@ -170,34 +163,7 @@ TRAINED = pd.DataFrame(
 )
 
 
-@pytest.mark.parametrize(
-    ("words", "settings"),
-    [
-        ("at 256 gpu's?", "GPUs=256"),
-        ("7B, 256 GPUs, batch size = 32", "model=7000000000 GPUs=256 batch_per_gpu=32"),
-        ("model 13b with 64 gpus and 16 per gpu", "model=13000000000 GPUs=64 batch_per_gpu=16"),
-        ("128 gpus batch_per_gpu=16 llama-7b", "GPUs=128 batch_per_gpu=16 model=7000000000 ?llama"),
-        ("16 nodes strategy FSDP", "nodes=16 strategy=FSDP"),
-        ("ddp, 16 nodes of 8 gpus each?", "strategy=DDP nodes=16 count=128"),
-        ("4 nodes, 8 of them per node, bs32", "nodes=4 gpus per node=8 batch_per_gpu=32"),
-        ("how many gpus for 2 trillion tokens in ten days at $2 an hour", "--tokens=2T --deadline=10d --price=$2/h"),
-        ("B200 8x", "count=8 ?B200"),
-        ("64 gpus auf dem Mond", "GPUs=64 ?dem, Mond"),
-        ("tp 8 x pp 2 fsdp 64 H100s", "count=64 strategy=FSDP ?H100, tp, pp"),
-        ("how many gpus to reach 1M tokens/s", "--tokens=1000000 --deadline=1s"),
-        ("how many gpus to get 600k tokens per minute", "--tokens=10000 --deadline=1s"),
-        ("how many gpus to be done in under 5 seconds", "--deadline=5s"),
-        ("tokens per second on 64 gpus with ddp", "GPUs=64 strategy=DDP"),
-        ("is it worth going to 256 gpus", "--cost= GPUs=256"),
-        ("how long to process 1B tokens with 32 gpus", "--tokens=1B GPUs=32"),
-        ("2k steps on 16 gpus", "--samples=2k steps GPUs=16"),
-        ("10x scale", "GPUs=160"),
-        ("memory per gpu on 64 gpus", "GPUs=64 ?memory"),
-        ("3x the tokens on 64 gpus", "GPUs=64 ?3x"),
-        ("is fsdp network bound on 64 gpus", "strategy=FSDP --why= GPUs=64 ?network"),
-        ("tokens per day with 64 gpus", "--want=tokens/1d GPUs=64"),
-    ],
-)
+@cases_in_text("words, settings")
 def test_words_of_a_question(words: str, settings: str) -> None:
     asked = in_columns(legend_of(understood(TRAINED)), {SCALE: words})
     said = [f"{name}={text}" for name, text in asked.at.items()]
@@ -206,22 +172,7 @@ def test_words_of_a_question(words: str, settings: str) -> None:
     assert sorted(" ".join(said).split()) == sorted(settings.split())
 
 
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        ("fsdp or ddp on 64 gpus", "ask TABLE --at strategy=FSDP,DDP --at GPUs=64"),
-        ("batch 8 or 16", "ask TABLE --at batch_per_gpu=8,16"),
-        ("64, 128 256 gpus", "ask TABLE --at GPUs=64,128,256"),
-        ("does strategy matter on 64 gpus", "ask TABLE --at GPUs=64 --at strategy=DDP,FSDP"),
-        ("each strategy on 64 gpus", "ask TABLE --at GPUs=64 --at strategy=DDP,FSDP"),
-        ("effect of batch_per_gpu on 64 gpus", "ask TABLE --at GPUs=64 --at batch_per_gpu=8,16"),
-        ("1B images on 64 gpus", "--samples"),
-        ("64 gpus no fsdp", "name what is meant"),
-        ("64 gpus fdsp", "did you mean 'FSDP'?"),
-        ("8xh100 on 8 nodes", "8x8xh100"),
-        ("how many gpus to reach 1k tokens/s/gpu", "the speed of all of them"),
-    ],
-)
+@cases_in_text("words, hint")
 def test_what_a_question_leaves_open_is_refused(words: str, hint: str) -> None:
     with pytest.raises(GenperfError) as caught:
         in_columns(legend_of(understood(TRAINED)), {SCALE: words})

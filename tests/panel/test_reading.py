@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import cases_in_text
 
 import genperf as gp
 from genperf.errors import TableError
@@ -167,14 +168,7 @@ def test_what_other_columns_tell_is_no_factor() -> None:
     assert "global_batch" not in asked.roles.columns
 
 
-@pytest.mark.parametrize(
-    ("name", "cells", "options"),
-    [
-        ("Speedup", [1.0, 1.9, 3.6, 6.8], "--throughput Speedup --extrinsic gpus"),
-        ("Efficiency", [1.0, 0.95, 0.9, 0.85], "--let 'units per second=Efficiency*gpus'"),
-        ("TFLOPs/GPU", [150.0, 148.0, 143.0, 138.0], "--let 'TFLOP per second=`TFLOPs/GPU`*gpus'"),
-    ],
-)
+@cases_in_text("name, cells, options")
 def test_a_ratio_alone_is_read_as_a_throughput(name: str, cells: list[float], options: str) -> None:
     gpus = [1, 2, 4, 8]
     assert options in read_columns({"gpus": gpus, name: cells}).options
@@ -182,18 +176,7 @@ def test_a_ratio_alone_is_read_as_a_throughput(name: str, cells: list[float], op
     assert "--time t" in read_columns({"gpus": gpus, name: cells, "t": [9.0, 4.8, 2.6, 1.4]}).options
 
 
-@pytest.mark.parametrize(
-    ("names", "derived"),
-    [
-        (
-            ["nodes", "dp", "pp", "mbs", "batch_accum", "seq_len", "tok/s/gpu"],
-            "dp*mbs*batch_accum*seq_len/(`tok/s/gpu`*dp*pp)",
-        ),
-        (["gpus", "dp", "tp", "gbs", "seq_len", "tokens/s/GPU"], "gbs*seq_len/(`tokens/s/GPU`*gpus)"),
-        (["gpus", "dp", "tp", "gbs", "seq_len", "tokens/s"], "gbs*seq_len/`tokens/s`"),
-        (["gpus", "dp", "mbs", "gas", "samples/s"], "dp*mbs*gas/`samples/s`"),
-    ],
-)
+@cases_in_text("names, derived")
 def test_tokens_per_second_of_a_layout_are_a_step(names: list[str], derived: str) -> None:
     cells = {name: [1.0, 2.0, 4.0, 8.0] for name in names} | {names[-1]: [93.1, 85.2, 71.3, 60.4]}
     guess = read_columns(cells)
@@ -218,36 +201,14 @@ def test_the_batch_of_a_pass_is_that_of_a_worker_where_no_step_has_several() -> 
     assert read_columns(networks).roles.texts["group"] == "model,per_device_train_batch_size"
 
 
-@pytest.mark.parametrize(
-    ("columns", "roles", "left_out"),
-    [
-        ({"cluster_size": NUMBERS, "gpu_hours": [3.0, 2.0, 2.5, 4.0], **STEP}, {}, ("cluster_size", "gpu_hours")),
-        ({"overlap_sync_s": [1.0] * 4, "optimize_s": [0.1] * 4, **STEP}, {}, ("overlap_sync_s", "optimize_s")),
-        ({**STEP, "status": ["ok", "ok", "OOM", "ok"]}, {"status": "status"}, ()),
-        ({**STEP, "oom": ["0", "0", "1", "0"]}, {"failed": "oom=1"}, ()),
-        ({**STEP, "success": ["true", "true", "false", "true"]}, {"failed": "success=false"}, ()),
-        ({**STEP, "status": ["ok"] * 4}, {}, ("status",)),
-        ({**TWICE, "run": ["a", "b", "a", "b"]}, {"repeat": "run"}, ()),
-        ({**TWICE, "run": ["run1", "run2", "run1", "run2"]}, {"repeat": "run"}, ()),
-        ({**TWICE, "run": [1, 2, 1, 2]}, {"repeat": "run"}, ()),
-        ({**TWICE, "run": ["before", "after"] * 2}, {"group": "run"}, ()),
-        ({**STEP, "step_time_mean_s": NUMBERS}, {}, ("step_time_mean_s",)),
-    ],
-)
-def test_what_stands_beside_a_step(columns: dict, roles: dict[str, str], left_out: tuple[str, ...]) -> None:
+@cases_in_text("columns, roles, left_out")
+def test_what_stands_beside_a_step(columns: dict, roles: dict[str, str], left_out: list[str]) -> None:
     guess = read_columns(columns)
     assert guess.roles.texts == {"time": "step_s", "extrinsic": "gpus", **roles}
-    assert guess.left_out == left_out
+    assert [*guess.left_out] == left_out
 
 
-@pytest.mark.parametrize(
-    ("names", "taken"),
-    [
-        (("time_min", "time_mean", "time_max"), "time_mean"),
-        (("Mean step time (ms)", "Median step time (ms)"), "Median step time (ms)"),
-        (("images_per_s_best", "images_per_s_avg"), "images_per_s_avg"),
-    ],
-)
+@cases_in_text("names, taken")
 def test_of_several_statistics_one_is_measured(names: tuple[str, ...], taken: str) -> None:
     roles = read_columns({"gpus": NUMBERS, **dict.fromkeys(names, NUMBERS)}).roles.texts
     assert {roles.get("time"), roles.get("throughput")} == {taken, None}
@@ -271,17 +232,7 @@ def test_what_is_asked_and_given_is_read() -> None:
     assert (guess.roles.texts["throughput"], guess.left_out) == ("tokens per second", ())
 
 
-@pytest.mark.parametrize(
-    ("columns", "message", "hint"),
-    [
-        ({"gpus": NUMBERS, "loss": [2.5, 2.4, 2.3, 2.2]}, "no column is known to be a time", ""),
-        (
-            {"hardware": ["1xV100", "2xV100", "4xV100", "8xV100"], "images/s": NUMBERS},
-            "no column is known to count the workers",
-            "'hardware' tells counts among words",
-        ),
-    ],
-)
+@cases_in_text("columns, message, hint")
 def test_what_cannot_be_read_is_told_what_to_write(columns: dict[str, list], message: str, hint: str) -> None:
     with pytest.raises(TableError, match=message) as caught:
         read_columns(columns)
@@ -351,15 +302,7 @@ NAMED = {
 PODS = {"pods": [1, 1, 2, 2, 4, 4], "replicas per pod": [1, 2] * 3, "rps": [40, 79, 78, 151, 152, 289]}
 
 
-@pytest.mark.parametrize(
-    ("columns", "asked", "alike"),
-    [
-        (GRID, {"topology": "4x8x8"}, {"chips": 256}),
-        (SLICE, {"slice": "v5e-128"}, {"chips": 128}),
-        (NAMED, {"nodes": 128, "resolution": "ne120"}, {"nodes": 128}),
-        (PODS, {"replicas": 16}, {"pods": 8}),
-    ],
-)
+@cases_in_text("columns, asked, alike")
 def test_a_count_is_asked_for_by_any_of_its_names(
     columns: dict[str, list[object]], asked: dict[str, object], alike: dict[str, object]
 ) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import panel_with, runs_of
+from helpers import cases_in_text, panel_with, runs_of
 from msgspec.structs import replace
 
 import genperf as gp
@@ -33,41 +33,7 @@ def name_of(panel: Panel) -> str | None:
 # --- the column ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("columns", "column", "canonical", "assumed"),
-    [
-        ({"workers": [1, 2, 4]}, "workers", "workers", False),
-        ({"GPUs": [1, 2, 4]}, "GPUs", "workers", False),
-        ({"hosts": [1, 2, 4]}, "hosts", "nodes", False),
-        ({"gpus": [8, 16, 32], "hosts": [1, 2, 4]}, "gpus", "workers", False),
-        # An unknown name counts the workers if no other column does.
-        ({"cores": [1, 2, 4]}, "cores", "workers", True),
-        ({"cores": [4, 4, 4]}, "cores", "workers", True),
-        ({"cores": [1, 2, 4], "batch": [8, 16, 32]}, "cores", "workers", True),
-        ({"cores": [1, 2, 4], "gpus_per_node": [4, 4, 4]}, "cores", "workers", True),
-        ({"cores": [1, 2, 4], "sockets": [2, 2, 2]}, "cores", "workers", True),
-        ({"cores": [1, 2, 4], "sockets": [1, 1, 2]}, None, "workers", False),
-        ({"cores": [2, 2, 2], "sockets": [1, 1, 1]}, None, "workers", False),
-        # A count that does not vary gives way to one that does.
-        ({"gpus": [8, 8, 8], "hosts": [1, 2, 4]}, "hosts", "nodes", False),
-        ({"gpus": [8, 8, 8], "instances": [1, 2, 4]}, "instances", "nodes", False),
-        ({"nodes": [1, 1, 1], "slots": [1, 2, 4]}, "slots", "workers", True),
-        ({"gpus": [8, 8, 8], "hosts": [2, 2, 2]}, "gpus", "workers", False),
-        # Known names of other counts stand for the workers where nothing else does, and amounts never do.
-        ({"servers": [1, 2, 4]}, "servers", "workers", True),
-        ({"threads": [1, 2, 4]}, "threads", "workers", True),
-        ({"workers": [8, 8, 8], "servers": [1, 2, 4]}, "workers", "workers", False),
-        ({"cores": [1, 2, 4], "servers": [1, 1, 2]}, "cores", "workers", True),
-        ({"cores": [2, 2, 2], "servers": [1, 2, 4]}, "servers", "workers", True),
-        ({"cores": [2, 2, 2], "servers": [1, 1, 1]}, "cores", "workers", True),
-        ({"batch": [1, 2, 4]}, None, "workers", False),
-        ({"gpus": [8, 8, 8], "batch": [1, 2, 4]}, "gpus", "workers", False),
-        # A column that goes down to zero counts no workers.
-        ({"gpus": [0, 1, 2]}, None, "workers", False),
-        ({"cores": [0, 1, 2]}, None, "workers", False),
-        ({}, None, "workers", False),
-    ],
-)
+@cases_in_text("columns, column, canonical, assumed")
 def test_which_column_is_the_scale(
     columns: dict[str, list[float]], column: str | None, canonical: str, assumed: bool
 ) -> None:
@@ -100,17 +66,7 @@ def test_the_mapping_decides() -> None:
 # --- the nodes ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("columns", "nodes"),
-    [
-        ({"gpus": [8, 16], "hosts": [1, 2]}, "hosts"),
-        ({"gpus": [8, 16], "gpus_per_node": [8, 8]}, "ceil(gpus/gpus_per_node)"),
-        ({"cores": [8, 16], "nodes": [2, 2]}, "nodes"),
-        ({"cores": [8, 16], "devices_per_node": [4, 4]}, "ceil(cores/devices_per_node)"),
-        ({"hosts": [1, 2]}, "hosts"),
-        ({"gpus": [8, 16]}, None),
-    ],
-)
+@cases_in_text("columns, nodes")
 def test_nodes_are_a_formula_over_the_columns(columns: dict[str, list[float]], nodes: str | None) -> None:
     node = panel(columns).with_axis.node("nodes")
     assert (None if node is None else render(node)) == nodes
@@ -121,35 +77,9 @@ def test_nodes_are_a_formula_over_the_columns(columns: dict[str, list[float]], n
 # --- one worker's work --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("columns", "group", "works"),
-    [
-        ({"gpus": [1, 2]}, (), (CONSTANT, SHARED)),
-        ({"gpus": [1, 2], "batch": [32, 32]}, (), (WorkFormula("batch", True),)),
-        ({"gpus": [1, 2], "global_batch": [64, 64]}, (), (WorkFormula("global_batch/workers", True),)),
-        (
-            {"gpus": [1, 2], "batch": [32, 32], "global_batch": [32, 64]},
-            (),
-            (WorkFormula("global_batch/workers", True),),
-        ),
-        ({"gpus": [1, 2]}, ("model", "Global_Batch"), (SHARED,)),
-        ({"gpus": [1, 2]}, ("batch_per_device",), (CONSTANT,)),
-        ({"gpus": [1, 2]}, ("model",), (CONSTANT, SHARED)),
-        ({"gpus": [1, 2], "batch": [32, 16]}, ("global_batch",), (WorkFormula("batch", True),)),
-        ({"hosts": [1, 2]}, (), (CONSTANT, WorkFormula("1/nodes", False))),
-        ({"hosts": [1, 2], "global_batch": [64, 64]}, (), (WorkFormula("global_batch/nodes", True),)),
-        ({"cores": [1, 2], "global_batch": [64, 64]}, (), (WorkFormula("global_batch/workers", True),)),
-        # As many workers on more nodes: the share of one of them stays.
-        ({"gpus": [8, 8], "hosts": [1, 2]}, (), (CONSTANT,)),
-        # Without a scale nothing can be shared.
-        ({"batch": [1, 2]}, (), (WorkFormula("batch", True),)),
-        ({}, (), (CONSTANT,)),
-    ],
-)
-def test_what_one_worker_does(
-    columns: dict[str, list[float]], group: tuple[str, ...], works: tuple[WorkFormula, ...]
-) -> None:
-    assert replace(panel(columns), group=group).work_of_worker == works
+@cases_in_text("columns, group, works")
+def test_what_one_worker_does(columns: dict[str, list[float]], group: list[str], works: list[list[object]]) -> None:
+    assert [[*work] for work in replace(panel(columns), group=tuple(group)).work_of_worker] == works
 
 
 # --- where it may end ---------------------------------------------------------------------------------------------
@@ -186,31 +116,13 @@ def test_a_count_that_is_varied_is_settled_by_no_other() -> None:
     assert moved(layout, columns, {"dp": 2.0 * columns["dp"]})["tp"].tolist() == [2.0, 2.0]
 
 
-@pytest.mark.parametrize(
-    ("columns", "group", "samples"),
-    [
-        ({"gpus": [1, 2], "batch": [32, 32]}, {}, "batch*gpus"),
-        ({"gpus": [1, 2], "global_batch": [64, 64]}, {}, "global_batch"),
-        ({"gpus": [1, 2]}, {"batch_per_gpu": "32"}, "32*gpus"),
-        ({"gpus": [1, 2]}, {"global_batch": "64"}, "64"),
-        # A column is surer than the name of a group.
-        ({"gpus": [1, 2], "batch": [32, 32]}, {"global_batch": "64"}, "batch*gpus"),
-        ({"gpus": [1, 2]}, {"model": "bert"}, None),
-    ],
-)
+@cases_in_text("columns, group, samples")
 def test_samples_of_a_step(columns: dict[str, list[float]], group: dict[str, str], samples: str | None) -> None:
     node = replace(panel(columns).within(group), target=Target("seconds")).step.total
     assert (None if node is None else render(node)) == samples
 
 
-@pytest.mark.parametrize(
-    ("gpus", "nodes", "held"),
-    [
-        # On one node as many as most servers have, though four were measured.
-        ([1, 2, 4], [1, 1, 1], 8.0),
-        ([4, 8, 16, 16], [1, 1, 4, 4], 4.0),
-    ],
-)
+@cases_in_text("gpus, nodes, held")
 def test_a_full_node_holds_the_same_workers_wherever_it_is_needed(
     gpus: list[int], nodes: list[int], held: float
 ) -> None:

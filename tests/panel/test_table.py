@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, runs_of
+from helpers import Shell, cases_in_text, runs_of
 
 import genperf as gp
 from genperf.errors import GenperfError, TableError
@@ -236,16 +236,7 @@ def test_bad_rows_are_counted(tmp_path: Path) -> None:
     assert [r.reason for r in timed.rejected] == ["is a date or a time of day, not a number"]
 
 
-@pytest.mark.parametrize(
-    ("source", "asked", "said"),
-    [
-        ("log*.csv", {"extrinsic": "gpus"}, "no column 'gpus'"),
-        ("log*.csv", {"extrinsic": "workers,step", "aggregate": True}, "a column that differs from row to row"),
-        ("log*.csv", {"let": "rate=batch/s", "aggregate": True}, "differs from row to row, and rows are summarised"),
-        ("*", {}, "some files are Parquet and some are text"),
-        ("missing.csv", {"aggregate": True}, "no such file"),
-    ],
-)
+@cases_in_text("source, asked, said")
 def test_refused(
     source: str, asked: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

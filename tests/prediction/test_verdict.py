@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import cases_in_text
 from msgspec.structs import replace
 
 import genperf as gp
@@ -34,20 +35,7 @@ def judge(
     return VERDICTS[grades[0]], reasons(marks, 1)[0]
 
 
-@pytest.mark.parametrize(
-    ("workers", "log_width", "expected"),
-    [
-        (8, NARROW, "ok"),
-        (8, WIDE, "ok"),
-        (8, VERY_WIDE, "caution"),
-        (32, NARROW, "ok"),
-        (32, WIDE, "caution"),
-        (32, VERY_WIDE, "extrapolating-blind"),
-        (64, NARROW, "caution"),
-        (128, NARROW, "extrapolating-blind"),
-        (0.25, NARROW, "caution"),
-    ],
-)
+@cases_in_text("workers, log_width, expected")
 def test_distance_and_width(workers: float, log_width: float, expected: str) -> None:
     assert judge(workers, log_width)[0] == expected
 
@@ -65,17 +53,7 @@ def test_a_series_is_judged_by_its_interval_up_to_two_doublings() -> None:
     assert "measure a third" in reason
 
 
-@pytest.mark.parametrize(
-    ("error", "last_point", "several", "alone"),
-    [
-        (0.02, 0.1, "ok", "caution"),
-        (0.06, 0.0, "ok", "caution"),
-        (0.11, 0.1, "caution", "caution"),
-        (0.2, 0.1, "caution", "extrapolating-blind"),
-        (0.4, 0.6, "caution", "extrapolating-blind"),
-        (0.05, float("nan"), "ok", "caution"),
-    ],
-)
+@cases_in_text("error, last_point, several, alone")
 def test_looking_back(error: float, last_point: float, several: str, alone: str) -> None:
     seen = (Evidence("workers", 16, 1, error, last_point),)
     assert judge(32, evidence=seen)[0] == several

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell, done, refusal
+from helpers import Shell, cases_in_text, done, refusal
 from layouts import layout_runs
 from test_page import data_of, fitted, runs
 
@@ -37,15 +37,7 @@ def test_the_page_holds_memory_splits_and_capacity(model: Path, shell: Shell) ->
     assert sheet["splits"]["inside"] == 4
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("energy=3", "energy"),
-        ("dp=4", "'dp' is a factor of the model"),
-        ("memory=-1", "a capacity of -1 cannot be kept"),
-        ("time=3", "no time with a capacity"),
-    ],
-)
+@cases_in_text("given, message")
 def test_a_capacity_that_nothing_predicts_is_refused(model: Path, given: str, message: str, shell: Shell) -> None:
     assert message in refusal(shell, "report", str(model), "--capacity", given, "-o", "no.html")
     assert not Path("no.html").exists()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import run
+from helpers import cases_in_text, run
 from msgspec.structs import replace
 
 import genperf as gp
@@ -240,15 +240,7 @@ def test_command_repeats_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert again.schema.sha256 == result.schema.sha256
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--time", "ms", "--unit", "ms", "--where", "run < 2 and batch == 32", "--repeat", "run"],
-        ["--throughput", "rate", "--work", "samples", "--let", "samples=batch*workers", "--weight", "run"],
-        ["--quantity", "ms:MB", "--where", "workers > 1", "--skip-bad-rows"],
-        ["--time", "ms", "--unit", "ms", "--scaling", "job"],
-    ],
-)
+@cases_in_text("options")
 def test_command_reads_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
     frame = pd.concat([runs().assign(run=k, ms=lambda f, k=k: 1000 * f.s + k) for k in (1, 2)])

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from discrepancies import stacked, walk_along
-from helpers import runs_of
+from helpers import cases_in_text, runs_of
 from msgspec.structs import replace
 
 import genperf as gp
@@ -227,15 +227,7 @@ def test_without_group_columns_every_group_is_asked_for_every_row(groups: Groupe
     np.testing.assert_allclose(found["time"], [9.0, 2.0, 18.0, 4.0], rtol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("net,n\na,8\n\nb,8\nb,-1\n", "line 5, column 'n': '-1' is not above zero"),
-        ("net,n\na,8\nb,8,8\n", "line 3: 3 fields"),
-        ("net,n\nc,8\n", "there is no group c"),
-        ("net\na\n", "factor 'n' is missing"),
-    ],
-)
+@cases_in_text("text, said")
 def test_a_file_for_groups_is_refused_at_its_line(groups: GroupedResult, tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "asked.csv"
     file.write_text(text)

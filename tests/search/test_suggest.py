@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from discrepancies import stacked, walk_along
-from helpers import memory_model
+from helpers import cases_in_text, memory_model
 from msgspec.structs import replace
 
 import genperf as gp
@@ -239,13 +239,7 @@ def test_what_to_measure_next() -> None:
     assert squared.candidates["cost"].to_numpy() == pytest.approx(squared.candidates["memory_gb"].to_numpy() ** 2)
 
 
-@pytest.mark.parametrize(
-    ("target", "options", "message"),
-    [
-        ({"gpus": [32, 64]}, {}, "suggest takes one target, got 2"),
-        ({"gpus": 64}, {"k": 0}, "0 is not a number of meas"),
-    ],
-)
+@cases_in_text("target, options, message")
 def test_what_python_alone_can_ask_is_refused(target: dict, options: dict, message: str) -> None:
     with pytest.raises(gp.GenperfError, match=message):
         suggest(model(slope(count=50)), target, **options)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import csv_of
+from helpers import cases_in_text, csv_of
 
 from genperf.asking.tables import ask
 from genperf.errors import TableError
@@ -474,23 +474,7 @@ def _numeric(cells: object) -> bool:
     return all(str(cell).replace(".", "", 1).isdigit() for cell in cells)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        # A number ends before a name with dashes; hours are part of a time; a rate of each device is none of all.
-        ("world size: 16, data-parallel size: 2, context-parallel size: 1", {"context-parallel size": 1}),
-        ('walltime = "3h34m40s"', {"walltime": 12880.0}),
-        ("elapsed: 1h2m", {"elapsed": 3720.0}),
-        ("speed is 30/s/gpu", {}),
-        # A sentence has `is` in the place of a sign; what is neither a count nor has a unit of a result is no fact.
-        ("Time taken for epoch 3 is 0.19 sec; with 0.01/0.07 in train/test", {"Time taken": 0.19, "epoch": 3}),
-        ("Total training time was 350.2 s with 4 GPUs", {"Total training time": 350.2, "GPUs": 4}),
-        ("the answer is 42, the version is 2.1.0", {}),
-        ("with 2 gpus the speed is 368.2 samples/s", {"gpus": 2, "samples/s": 368.2}),
-        ("running on rank 0 with world size 8", {"world size": 8}),
-        ("with batch size 64 on 3 process(es)", {"batch size": 64, "processes": 3}),
-    ],
-)
+@cases_in_text("line, found")
 def test_facts_of_a_line(line: str, found: dict[str, float]) -> None:
     read = {key: value for key, value, _ in facts_of(line)}
     assert {key: read[key] for key in found or read} == found
@@ -537,19 +521,7 @@ def test_an_interval_is_said_where_its_ends_differ(tmp_path: Path) -> None:
     assert "memory: 66.9 GiB (ok)" in said
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (
-            "".join(f"[{m}]\nrate: {len(m)} img/s\n" for m in ("ring", "trees", "tables")),
-            "each run has another 'section': --at section=ring",
-        ),
-        (
-            steps(lambda i: f"step {i}: {1 + 9 * (i % 2)}.5 img/s"),
-            "the median is over values that differ more than fourfold",
-        ),
-    ],
-)
+@cases_in_text("text, reason")
 def test_a_median_of_different_things_is_doubted(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "run.log").write_text(text, encoding="utf-8")
     answer = ask(str(tmp_path / "run.log")).answers[0]
@@ -583,37 +555,7 @@ def test_lines_of_which_a_long_log_has_few_stay() -> None:
     assert thinned.count("number of GPUs: ") == 60
 
 
-@pytest.mark.parametrize(
-    ("line", "facts"),
-    [
-        ("Time 0.07 (0.09)\tTok/s 76535 (83279)", {"Time": 0.07, "Tok/s": 76535.0}),
-        ("avg. samples / sec: 4393.87", {"avg. samples/sec": 4393.87}),
-        ("INFO step 10 loss 3.2 step_time 0.42 s", {"step": 10.0, "step_time": 0.42}),
-        ("global_step: 10 img_per_sec: 513", {"global_step": 10.0, "img_per_sec": 513.0}),
-        ("Loop time of 61.5 on 4 procs for 100 steps", {"Loop time": 61.5, "procs": 4.0}),
-        ("3.12 seconds time elapsed", {"time elapsed": 3.12}),
-        ("Epoch 1/3 - 102.4s - loss: 2.1", {"Epoch time": 102.4, "loss": 2.1}),
-        ("step 10 took 95 ms", {"step time": 95.0, "step": 10.0}),
-        ("Run 1: 8 workers -> epoch took 12m31s", {"epoch time": 751.0, "workers": 8.0}),
-        ("all steps took 12 s", {"took": 12.0}),
-        ("time (ms) | forward: 43.4 | backward: 90.7", {"forward": 43.4, "backward": 90.7}),
-        ("22.39 ms per sample on 16 procs", {"ms per sample": 22.39, "procs": 16.0}),
-        ("two node with 2 GPUs each: 220 img/s a node = 440 img/s", {"img/s": 440.0, "nodes": 2.0, "GPUs": 4.0}),
-        ("max_mem: 3961M", {"max_mem": 3961.0}),
-        ("epoch time  215.30", {"epoch time": 215.3}),
-        ("Using 4 MPI processes", {"processes": 4.0}),
-        ("Found 8 NVIDIA V100 GPUs", {}),
-        ("2GPU has 2.9it/s", {"it/s": 2.9, "GPUs": 2.0}),
-        ("on 1,024 GPUs: 385 img/s", {"img/s": 385.0, "GPUs": 1024.0}),
-        ("2024-06-18 18:20:29,524 Node[0] Speed: 11 samples/sec", {"Speed": 11.0}),
-        ("iter 10: loss 3.22, time 893.8ms, mfu 16.68%", {"time": 893.8, "mfu": 16.68}),
-        ("INFO | step-time 14.2 sec | tokens-per-second 294,083", {"step-time": 14.2, "tokens-per-second": 294083.0}),
-        ("Resume with (gpu(0),gpu(1)) at step 3", {"gpus": 2.0, "step": 3.0}),
-        ("Start training with [gpu(0)]", {"gpus": 1.0}),
-        ("Devices:     ['/gpu:0', '/gpu:1', '/gpu:2']", {"gpus": 3.0}),
-        ("pciBusID: 0000:47:00.0", {}),
-    ],
-)
+@cases_in_text("line, facts")
 def test_names_with_blanks_and_counts_with_commas(line: str, facts: dict[str, float]) -> None:
     assert {key: value for key, value, _ in facts_of(line)} == facts
 

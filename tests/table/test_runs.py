@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from helpers import cases_in_text
 
 from genperf.asking.tables import ask
 from genperf.errors import TableError
@@ -270,15 +271,7 @@ def test_a_table_of_latex_has_its_unit_in_the_caption_and_a_card_for_each_series
     assert any(line.startswith("  other series  Framework=Other: ") for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("prose", "unit"),
-    [
-        ("We show the mean number of tokens processed per GPU per second. The efficiency is high.", "tokens/s/device"),
-        ("We report images per second.", "images/s"),
-        ("The speedup is high. Each run took 5 minutes.", ""),
-        ("Scaling efficiency of each network", "x"),
-    ],
-)
+@cases_in_text("prose, unit")
 def test_sentences_above_a_table_state_a_rate(tmp_path: Path, prose: str, unit: str) -> None:
     rows = "| net | 8 GPUs | 16 GPUs |\n|-|-|-|\n| a | 4062 | 3842 |\n| b | 2000 | 1950 |\n"
     (tmp_path / "runs.md").write_text(f"{prose}\n\n{rows}", encoding="utf-8")

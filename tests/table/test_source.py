@@ -6,6 +6,7 @@ import sys
 
 import pandas as pd
 import pytest
+from helpers import cases_in_text
 
 from genperf.errors import TableError
 from genperf.table.opened import open_files, open_source, understood
@@ -23,18 +24,7 @@ def refused(source, **options):
     return caught.value
 
 
-@pytest.mark.parametrize(
-    ("text", "columns"),
-    [
-        ("n;t\n1;0,5\n2;0,7\n", ["n", "t"]),  # decimal commas
-        ("gpu count,run name,t\n1,run a,2\n2,run b,3\n", ["gpu count", "run name", "t"]),
-        ('n,cmd\n1,"a;b;c"\n2,"d;e;f"\n', ["n", "cmd"]),
-        ("n   t\n1   2\n 10  3 \n", ["n", "t"]),
-        ("seconds\n1\n2\n", ["seconds"]),
-        (",n,t\n0,1,2\n", ["column 1", "n", "t"]),  # as DataFrame.to_csv writes it
-        ("n, t\n1, 2\n", ["n", "t"]),
-    ],
-)
+@cases_in_text("text, columns")
 def test_headers(tmp_path, text, columns):
     assert list(open_source(write(tmp_path, text)).cells) == columns
 

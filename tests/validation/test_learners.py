@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import runs_of
+from helpers import cases_in_text, runs_of
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -69,14 +69,7 @@ def test_as_many_coefficients_as_configurations_give_no_interval_and_more_are_re
         LEARNERS["linear"](read_table(frame, time="t", extrinsic="n,b"), frame, 0.9, 0)
 
 
-@pytest.mark.parametrize(
-    ("values", "asked", "expected"),
-    [
-        ([1.0, 4.0], [2.0, 0.0], [np.log(2), -np.inf]),
-        ([0.0, 4.0], [0.0, 2.0], [0.0, np.log(2)]),  # centre is the mean, 2
-        ([-3.0, 1.0], [-2.0, 4.0], [-1.0, 2.0]),  # centre is the mean absolute value, 2
-    ],
-)
+@cases_in_text("values, asked, expected")
 def test_a_factor_is_read_as_logarithms_where_there_are(
     values: list[float], asked: list[float], expected: list[float]
 ) -> None:
@@ -242,14 +235,7 @@ def test_extrapolate_takes_the_largest_of_each_group() -> None:
     assert [split(t, f"extrapolate:count:8{limit}")[0].name for limit in (":2", "")] == ["count:8 > 2", "count:8 > 4"]
 
 
-@pytest.mark.parametrize(
-    ("rows", "scheme", "message"),
-    [
-        ("workers == 4", "extrapolate:workers", "the table has one value"),
-        ("workers == 4", "leave-group-out:workers", "has one value: no group can be left out"),
-        ("workers == 4 and network == 'a'", "leave-one-out", "only one configuration"),
-    ],
-)
+@cases_in_text("rows, scheme, message")
 def test_one_value_leaves_nothing_to_predict(rows: str, scheme: str, message: str) -> None:
     with pytest.raises(TableError, match=message):
         split(table(runs().query(rows)), scheme)

@@ -9,6 +9,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import cases_in_text
 
 from genperf.errors import GenperfError, ModelError
 from genperf.panel import Table, read_table
@@ -211,15 +212,7 @@ def test_all_is_every_learner_and_every_family_that_applies() -> None:
     assert "amdahl" in run.choose_models("all", unnamed.mapped({"workers": "w"}))[0]
 
 
-@pytest.mark.parametrize(
-    ("models", "options", "message", "hint"),
-    [
-        ("random-forst", {}, "no model 'random-forst'", "did you mean 'random-forest'?"),
-        ("", {}, "no model is named", "last-point"),
-        ([], {}, "no model is named", "last-point"),
-        ("svr", {"workers": 0}, "0 is not a number of worker processes", "1 or more"),
-    ],
-)
+@cases_in_text("models, options, message, hint")
 def test_what_cannot_be_asked_is_refused_with_advice(
     models: Any, options: dict[str, Any], message: str, hint: str
 ) -> None:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, done, refusal
+from helpers import Shell, cases_in_text, done, refusal
 from scipy.stats import cauchy
 
 import genperf as gp
@@ -221,15 +221,7 @@ def test_reports_for_machines(shell: Shell) -> None:
     assert "::notice file=same.csv" in shell("verify", "history.csv", "same.csv", "--github")[1]
 
 
-@pytest.mark.parametrize(
-    ("column", "values", "unit"),
-    [
-        ("images_per_s", (410, 1530, 2905), "images/s"),
-        ("images_per_min", (24600, 91800, 174300), "images/s"),
-        ("tokens_per_s_per_gpu", (4100, 3900, 3800), "tokens/s"),
-        ("it/s", (4.1, 3.9, 3.8), "s"),
-    ],
-)
+@cases_in_text("column, values, unit")
 def test_runs_are_compared_in_what_was_measured(
     shell: Shell, column: str, values: tuple[float, ...], unit: str
 ) -> None:

@@ -1,58 +1,23 @@
 """The unit, the multiple and the amount that a header writes, in several languages."""
 
 import pytest
+from helpers import cases_in_text
 
 from genperf.panel.evidence import MONEY, role_by_words
 from genperf.vocabulary.headers import Header, header_of, in_multiples
 
 
-@pytest.mark.parametrize(
-    ("column", "unit"),
-    [
-        ("Dauer pro Epoche [Std.]", "h"),
-        ("Laufzeit [Stdn.]", "h"),
-        ("Epoch time (hrs.)", "h"),
-        ("tempo per epoca (ore)", "h"),
-        ("время эпохи (ч)", "h"),
-        ("длительность эпохи (часы)", "h"),
-        ("czas epoki [godz.]", "h"),
-        ("czas epoki (minuty)", "min"),
-        ("durée (mn)", "min"),
-        ("time [µsec]", "us"),
-        ("time/step (10^-3 s)", "ms"),
-        ("czas [dni]", "d"),
-    ],
-)
+@cases_in_text("column, unit")
 def test_a_unit_in_brackets_is_read(column: str, unit: str) -> None:
     assert (header_of(column).kind, header_of(column).unit) == ("time", unit)
 
 
-@pytest.mark.parametrize(
-    ("column", "kind", "of"),
-    [
-        ("Epochenzeit (s)", "time", "job"),
-        ("Schrittzeit", "time", "step"),
-        ("Gesamtzeit", "time", ""),
-        ("每个epoch耗时", "time", "job"),
-        ("单步时间_ms", "time", "step"),
-        ("训练速度", "rate", ""),
-        ("speed.up", "", ""),
-    ],
-)
+@cases_in_text("column, kind, of")
 def test_what_was_measured_is_read_at_the_end_of_a_compound(column: str, kind: str, of: str) -> None:
     assert (header_of(column).kind, header_of(column).of) == (kind, of)
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        "runtime (weeks)",
-        "durée (sem.)",
-        "step time (tens of ms)",
-        "step time (0.1 ms)",
-        "time (hundredths of a second)",
-    ],
-)
+@cases_in_text("column")
 def test_a_unit_that_is_not_known_is_none_of_seconds(column: str) -> None:
     assert header_of(column) == Header()
 
@@ -105,37 +70,12 @@ def test_a_rate_in_underscores_may_be_that_of_a_device(column: str, counted: str
     assert header_of(column) == Header("rate", "s", counted, shared=True)
 
 
-@pytest.mark.parametrize(
-    ("column", "unit", "steps"),
-    [
-        ("s per 100 steps", "s", 100),
-        ("ms/10 it", "ms", 10),
-        ("time per 1000 steps (min)", "min", 1000),
-        ("wall (s/1000 it)", "s", 1000),
-        ("s/1,000 steps", "s", 1000),
-        ("time per thousand steps (s)", "s", 1000),
-        ("Zeit pro 100 Schritte (s)", "s", 100),
-        ("tiempo por 100 pasos (s)", "s", 100),
-        ("time for 1k steps (min)", "min", 1000),
-        ("time for 100 steps (s)", "s", 100),
-        ("mean time for 100 steps (s)", "s", 1),
-        ("time/1 step (s)", "s", 1),
-    ],
-)
+@cases_in_text("column, unit, steps")
 def test_a_time_is_of_the_steps_that_its_header_counts(column: str, unit: str, steps: int) -> None:
     assert header_of(column) == Header("time", unit, of="step", steps=steps)
 
 
-@pytest.mark.parametrize(
-    ("column", "amount", "counted"),
-    [
-        ("sec/1000 samples", 1e3, "samples"),
-        ("time/500 img (s)", 500.0, "images"),
-        ("s per 10k tokens", 1e4, "tokens"),
-        ("hours per million samples", 1e6, "samples"),
-        ("time per sample (ms)", 1.0, "samples"),
-    ],
-)
+@cases_in_text("column, amount, counted")
 def test_a_time_is_of_what_its_header_counts(column: str, amount: float, counted: str) -> None:
     assert header_of(column).kind == "quantity"
     assert in_multiples(header_of(column).counted) == (amount, counted)

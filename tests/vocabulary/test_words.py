@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import pandas as pd
 import pytest
-from helpers import nodes
+from helpers import cases_in_text, nodes
 
 from genperf.panel import read_table
 from genperf.vocabulary import any_of, section, words_of
@@ -123,63 +123,18 @@ def test_headers_of_measurements(column: str, header: Header) -> None:
     assert header_of(column) == header
 
 
-@pytest.mark.parametrize(
-    ("canonical", "columns"),
-    [
-        ("nodes", {"Compute nodes in training job": True, "nodes in the graph": False}),
-        ("batch", {"bs_per_gpu": True}),
-        ("global_batch", {"globalBatchSize": True, "Batch size (tokens)": True, "Tokens/step": True}),
-        ("global_batch", {"tokens_per_gpu": False, "micro_batch_tokens": False}),
-    ],
-)
+@cases_in_text("canonical, columns")
 def test_a_factor_is_found_in_other_words(canonical: str, columns: dict[str, bool]) -> None:
     assert {column: column_of(canonical, [column]) == column for column in columns} == columns
 
 
-@pytest.mark.parametrize(
-    ("said", "columns"),
-    [
-        ({"kind": ""}, ["remaining_time", "ETA (s)", "T1", "% (80 GB)"]),
-        ({"kind": "time"}, ["elapsed_time", "Time1", "run_time2", "Phase (s) of all", "step_s", "iter_s"]),
-        ({"kind": "rate"}, ["GlobalRate", "it_s", "train_steps_s", "speed (img/s)"]),
-        ({"of": "job"}, ["hours_to_train", "GPU-hours"]),
-        ({"of": "step"}, ["metrics.step_time"]),
-        ({"counted": "tokens"}, ["train/tokens_per_second", "token_throughput", "tokens_per_s_B"]),
-        ({"counted": "k tokens"}, ["ktok/s", "throughput_ktokens_s"]),
-        ({"counted": "M tokens"}, ["Tokens/s (M)"]),
-        ({"counted": "B tokens"}, ["hours per 1B tokens", "tokens_per_day_B"]),
-        ({"counted": "k images"}, ["img/s [thousands]"]),
-        ({"counted": "M images"}, ["Mimg/s"]),
-        ({"counted": "samples"}, ["s/sec"]),
-        ({"steps": 100}, ["time for 100 steps (s)"]),
-        ({"steps": 1}, ["mean time of 100 iters"]),
-        ({"unit": "ms"}, ["p_ms_p99", "MPI time (ms) N=10 * tasks", "step time (ms) ± std"]),
-        ({"unit": "min"}, ["Latency in minutes (lower is better)"]),
-        ({"unit": "h"}, ["usd_per_gpu_hour", "Time (hours) - 7B"]),
-        ({"unit": "d"}, ["B tokens/day"]),
-        ({"unit": "s/k images"}, ["s/kimg"]),
-        ({"shared": True}, ["x/device/samples_per_sec", "tokens/GPU-second", "GPU-hours/M images", "per GPU img/s"]),
-        ({"shared": True}, ["per-device throughput (img/s)", "tok/s/H100", "tok/s/dev", "GPU-hours"]),
-    ],
-)
+@cases_in_text("said, columns")
 def test_what_rarer_headers_say(said: dict[str, object], columns: list[str]) -> None:
     for column in columns:
         assert {name: getattr(header_of(column), name) for name in said} == said, column
 
 
-@pytest.mark.parametrize(
-    ("column", "plain"),
-    [
-        ("train/step_time", "step_time"),
-        ("metrics.perf/images_per_s", "images_per_s"),
-        ("config.epoch_time_s", "epoch_time_s"),
-        ("Elapsed (h:mm:ss)", "Elapsed"),
-        ("training/s", "training/s"),
-        ("time/step (s)", "time/step (s)"),
-        ("step_time_mean", "step_time"),
-        ("iteration_ms_max", "iteration_ms"),
-    ],
-)
+@cases_in_text("column, plain")
 def test_sections_of_a_tracker_and_statistics_say_nothing(column: str, plain: str) -> None:
     assert header_of(column) == header_of(plain)
     assert header_of(column).kind
@@ -215,38 +170,7 @@ def test_units_are_no_part_of_a_name() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("column", "canonical", "noun"),
-    [
-        ("# GPUs", "workers", "GPUs"),
-        ("No. of GPUs", "workers", "GPUs"),
-        ("world size", "workers", "workers"),
-        ("np", "workers", "workers"),
-        ("numGpus", "workers", "Gpus"),
-        ("nnodes", "nodes", "nodes"),
-        ("node_count", "nodes", "nodes"),
-        ("Accelerators", "workers", "Accelerators"),
-        ("bs_per_gpu", "batch", "bs_per_gpu"),
-        ("B/GPU", "batch", "B/GPU"),
-        ("batch_size_per_dp", "batch", "batch_size_per_dp"),
-        ("cluster batch", "global_batch", "cluster batch"),
-        ("Batch pro GPU", "batch", "Batch pro GPU"),
-        ("batch por GPU", "batch", "batch por GPU"),
-        ("Batch size (per GPU)", "batch", "Batch size (per GPU)"),
-        ("global_bs", "global_batch", "global_bs"),
-        ("micro_bs", "micro_batch", "micro_bs"),
-        ("config.world_size", "workers", "workers"),
-        ("params/batch_size", "batch", "params/batch_size"),
-        ("NTasks", "workers", "Tasks"),
-        ("num_ps", "servers", "ps"),
-        ("ngpus", "workers", "gpus"),
-        ("MPI process", None, "processes"),
-        ("每台机器的GPU数量", "devices_per_node", "每台机器的GPU数量"),
-        ("samples_per_gpu", "batch", "samples_per_gpu"),
-        ("batch_time", None, "batch_time"),
-        ("batch_norm", None, "batch_norm"),
-    ],
-)
+@cases_in_text("column, canonical, noun")
 def test_names_in_other_words(column: str, canonical: str | None, noun: str) -> None:
     assert canonical_of(column) == canonical
     assert noun_of(column) == noun
