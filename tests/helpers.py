@@ -243,7 +243,8 @@ def cases_in_text(names: str) -> Callable[[Callable[..., None]], Callable[..., N
         lines = [line for line in section.splitlines() if line and not line.startswith("# ")]
         assert lines, f"{path}: no case of {test.__name__}"
         cases = [tuple(map(value_in, line.split(" => "))) for line in lines]
-        return pytest.mark.parametrize(names, cases if "," in names else [value for (value,) in cases])(test)
+        values = cases if "," in names else [value for (value,) in cases]
+        return pytest.mark.parametrize(names, values, ids=[line.partition(" => ")[0] for line in lines])(test)
 
     return with_cases
 

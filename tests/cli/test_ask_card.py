@@ -144,41 +144,11 @@ def test_nothing_is_said_beside_its_own_probability_of_being_false(count: float,
 
 
 RATE = {"gpus": [1, 2, 4, 8], "DDP (img/s)": [410.0, 792, 1530, 2905]}
+
+
 #: Columns of runs and a question → patterns of the card; those behind a `!` are not there.
-CARDS: dict[str, tuple[dict[str, Any], dict[str, float], list[str]]] = {
-    "microseconds are written as such": (
-        {"nodes": [2, 4, 8, 16], "latency_us": [19.8, 27.1, 36.0, 44.1]}, {"nodes": 32},
-        [r"^latency_us +\d\d\.?\d* µs"],
-    ),
-    "a measured efficiency stands once": (
-        {"gpus": [1, 2, 4, 8], "throughput": [410.0, 792, 1530, 2905], "Efficiency (%)": [100.0, 96.6, 93.3, 88.6]},
-        {"gpus": 16}, ["^efficiency", r"!^efficiency(?s:.*)^efficiency", r"!Efficiency \(%\)"],
-    ),
-    "a rate that is the throughput by another name stands once": (
-        {"gpus": [1, 2, 4, 8], "global_batch": [64, 128, 256, 512], "step_s": [1.0, 1.05, 1.12, 1.2],
-         "samples_per_s": [64.0, 121.904762, 228.571429, 426.666667]}, {"gpus": 16}, ["throughput", "!samples_per_s"],
-    ),
-    "the time of a step stands once in whatever unit": (
-        {"gpus": [1, 2, 4, 8], "step_ms": [120, 131, 139, 151], "images/s": [266, 488, 920, 1695]}, {"gpus": 16},
-        [r"^throughput .*\nstep .*\nefficiency "],
-    ),
-    "several rates have the names of their columns": (
-        RATE | {"FSDP (img/s)": [400.0, 760, 1430, 2600]}, {"gpus": 16}, [r"^DDP .* images/s ", r"^FSDP .* images/s "],
-    ),
-    "one rate is the throughput": (RATE, {"gpus": 16}, ["throughput"]),
-    "a rate of steps with a batch counts samples": (
-        {"gpus": [1, 2, 4], "batch": 12, "it/s": [3.95, 2.9, 2.7]}, {"gpus": 8}, [r"throughput +[\d.]+ samples/s"],
-    ),
-    "what was the same in every run is in no head, and a number alone is no param_count": (
-        {"param_count": 0, "gpus": 8, "batch": [16, 32, 64], "step_s": [0.5, 0.9, 1.7]}, {"count": 128},
-        [r"^DataFrame · 3 runs +batch=32, gpus=128\n"],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", CARDS)
-def test_what_a_card_says(case: str) -> None:
-    columns, at, patterns = CARDS[case]
+@cases_in_text("case, columns, at, patterns")
+def test_what_a_card_says(case: str, columns: Any, at: Any, patterns: Any) -> None:
     assert_says(gp.ask(pd.DataFrame(columns), at=at).card(), patterns)
 
 

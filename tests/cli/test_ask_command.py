@@ -152,71 +152,21 @@ NUMBERED = csv_of(
     "num_gpus,num_nodes,micro_batch_size,images_per_sec",
     ((n, max(n // 8, 1), 32, 300 * n * 0.97 ** np.log2(n)) for n in (1, 2, 4, 8, 16, 32)),
 )
+
+
 #: A table and a question → a number of the answer, and the room around it.
-NUMBERS: dict[str, tuple[str, list[str], str, float, float]] = {
-    **{
-        f"work of {work}": (FOUR, [*at("gpus=8"), "--work", work], "throughput", 2905.4, 0.03)
-        for work in ("gpus", "32*gpus", "1000*gpus")
-    },
-    "a throughput of one worker is made that of all": (
-        "gpus,tokens/s/gpu\n8,1000\n16,980\n32,960\n64,945\n", at("gpus=64"), "throughput", 64 * 945, 0.03,
-    ),
-    "counts that begin with a word for number": (NUMBERED, at("num_gpus=64"), "efficiency", 0.83, 0.036),
-    "a given role is not guessed": (
-        "gpus,step_s,total_s\n1,1,2\n2,0.6,1.2\n4,0.4,0.8\n", [*at("gpus=4"), "--time", "total_s"], "time", 0.8, 0.1,
-    ),
-    # Measured: from four threads on, no more helps.
-    "a machine ends somewhere": (
-        "threads,seconds\n1,8.01\n2,4.02\n4,2.03\n8,2.01\n16,2.02\n", at("threads=32"), "time", 2.0, 0.1,
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", NUMBERS)
-def test_a_number_of_an_answer(shell: Shell, case: str) -> None:
-    text, question, name, value, room = NUMBERS[case]
+@cases_in_text("case, text, question, name, value, room")
+def test_a_number_of_an_answer(
+    shell: Shell, case: str, text: str, question: list[str], name: str, value: float, room: float
+) -> None:
     answer = asked(shell, text, *question)
     assert answer[name] == pytest.approx(value, rel=room)
     assert answer["left_out"] == (["step_s"] if "--time" in question else [])
 
 
 #: A table and a question → the ends between which the value of the first quantity lies.
-BETWEEN: dict[str, tuple[str, list[str], float, float]] = {
-    "threads beside the same machine in every run are the scale": (
-        "nodes,tasks_per_node,cpus_per_task,throughput,total\n1,1,1,7.8,40.4\n1,1,4,28.8,10.9\n1,1,16,95.2,3.3\n"
-        "1,1,64,173,1.8\n", at("cpus_per_task=128"), 0, 500,
-    ),
-    "rows parted by blanks under a header with commas": (
-        '"Num ranks","Num nodes","cells/s"\n1 1 64.3\n2 1 101.6\n4 1 187.8\n8 2 364.9\n', at("ranks=16"), 500, 800,
-    ),
-    "commas that part thousands part no columns": (
-        "# GPUs   Images/sec\n1        5,180\n2        9,838\n4        19,907\n8        40,172\n", at("gpus=16"),
-        60_000, 90_000,
-    ),
-    "a rate of all comes before that of each thread": (
-        "threads,Req/Sec,Requests/sec\n1,9710,9423\n2,9350,18148\n4,8700,33793\n8,7650,59393\n", at("threads=16"),
-        80_000, np.inf,
-    ),
-    # 64 ranks on them are answered with 7.36 s.
-    "a count in another unit": (
-        "ranks,cores,time\n4,1,91.2\n8,2,46.1\n16,4,23.9\n32,8,12.8\n", at("cores=16"), 7.0, 7.73,
-    ),
-    **{
-        f"of each device, by a size{beside}": (
-            f"seq_len{beside},tok/s/GPU\n2{all_},4550\n4{all_},4150\n8{all_},3820\n", at("seq_len=16"), 3000, 4000,
-        )
-        for beside, all_ in (("", ""), (",gpus", ",8"))
-    },
-    "a word of one level names it": (LEVELS, at("model=gemma", "gpus=8"), 760, 840),
-    "a row without a device is left out": (
-        "gpus,step_s\n0,9\n1,3\n2,1.6\n4,0.9\n", [*at("gpus=8"), "--where", "gpus > 0"], 0.3, 0.9,
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", BETWEEN)
-def test_a_value_lies_between(shell: Shell, case: str) -> None:
-    text, question, low, high = BETWEEN[case]
+@cases_in_text("case, text, question, low, high")
+def test_a_value_lies_between(shell: Shell, case: str, text: str, question: list[str], low: float, high: float) -> None:
     assert low < asked(shell, text, *question)["answers"][0]["value"] < high
 
 
@@ -339,64 +289,13 @@ TWO_NETS = csv_of(
 PHASES = "ranks,forward,backward,allreduce,all\n4,12.1,24.2,2.1,38.4\n8,6.1,12.2,3.2,21.5\n16,3.1,6.2,4.3,13.6\n"
 LETTERS = "nproc,t_fwd,t_bwd,t_comm,t_step\n1,.101,.203,0,.31\n2,.101,.204,.021,.331\n4,.102,.204,.034,.346\n"
 SHARES = "nodes,GPUs,TPS/GPU,Total TPS,MFU\n1,12,6457,77490,24.2%\n2,24,5529,132708,20.8%\n4,48,4937,236991,18.6%\n"
+
+
 #: A table, its kind of file, and a question → the first quantity, its unit and value (of 10 %), where they are known.
-FIRST: dict[str, tuple[str, dict[str, object], str | None, str | None, float | None]] = {
-    "a price is no throughput": (PRICED, {"gpus": 128}, "images/sec", "images/s", None),
-    "the sum of phases comes first": (PHASES, {"ranks": 32}, "all", "s", None),
-    "the step by a letter comes before its phases": (LETTERS, {"nproc": 16}, "t_step", None, None),
-    "the whole comes before its parts": (
-        "nranks,kernel_ms,comm_ms,wall_ms\n1,1.75,0.41,21.7\n2,1.86,1.64,23.4\n4,1.49,2.96,23.8\n", {"nranks": 8},
-        "wall_ms", None, None,
-    ),
-    "a word of a name chooses its kind": (TWO_NETS, {"gpus": 64, "model": "VGG"}, None, None, 64 * 150),
-    "the unit of a caption, html": (CAPTIONED["html"], {"gpus": 8}, None, "min", 9.5),
-    "the unit of a caption, md": (CAPTIONED["md"], {"gpus": 8}, None, "min", 9.5),
-    # A column of names that hold settings, asked at a quarter of the count.
-    "a count with its word": (
-        "config,step_s\n8 GPUs,0.41\n16 GPUs,0.43\n32 GPUs,0.45\n", {"gpus": 128}, None, None, 0.46,
-    ),
-    "one and several": ("config,step_s\n1 GPU,0.41\n2 GPUs,0.43\n4 GPUs,0.45\n", {"gpus": 8}, None, None, 0.46),
-    "a batch behind a count": (
-        'run,step time\n"8 GPUs, bs 256",0.41 s\n"16 GPUs, bs 512",0.43 s\n"32 GPUs, bs 1024",0.45 s\n',
-        {"gpus": 128}, None, None, 0.46,
-    ),
-    "nodes and devices": (
-        "setup;step time (s)\n1 node (8xA100);0.41\n2 nodes (16xA100);0.43\n4 nodes (32xA100);0.45\n", {"nodes": 8},
-        None, None, 0.46,
-    ),
-    "ways of a layout": (
-        "experiment,step_s\ngpt_1.3b_tp2_pp1_dp4,0.41\ngpt_1.3b_tp2_pp1_dp8,0.43\ngpt_1.3b_tp2_pp1_dp16,0.45\n",
-        {"dp": 32}, None, None, 0.46,
-    ),
-    "a batch names the headers": (
-        "| batch size | 8 | 16 | 32 |\n|---|---|---|---|\n| A | 10 | 20 | 30 |\n| B | 8 | 15 | 28 |\n",
-        {"batch size": 16, "name": "A"}, "throughput", "", 20,
-    ),
-    "a batch from zero numbers the steps": (
-        csv_of("batch,img/s", ((n, 100 + n % 3) for n in range(9))), {}, "img/s", "images/s", 101
-    ),
-    "a table that is to be filled in": (
-        "GPUs | time\n--|--\n1 | TBD\n8 | TBD\n\nnet | images/s\n--|--\na | 10\nb | 20\n", {"net": "b"},
-        "images/s", "images/s", 20,
-    ),
-    "a kind among others": (
-        "test,step_s\nddp-4gpu-bs32,0.2\nddp-8gpu-bs32,0.21\nfsdp-4gpu-bs32,0.41\nfsdp-8gpu-bs32,0.43\n",
-        {"test": "fsdp", "gpus": 16}, None, None, 0.46,
-    ),
-    "a name that counts itself": (
-        "instances,step_s\np4d.24xlarge x 1,0.41\np4d.24xlarge x 2,0.43\np4d.24xlarge x 4,0.45\n", {"instances": 8},
-        None, None, 0.46,
-    ),
-    "a comment": ("# training time (h)\nnet,1 GPU,2 GPUs,4 GPUs\na,8,4.2,2.2\n", {"gpus": 8}, None, "h", 1.18),
-    "a title that is a unit": ("images/sec\nnet,1 GPU,2 GPUs,4 GPUs\na,8,15,28\n", {"gpus": 8}, None, "images/s", 53),
-    "a clock": ("ranks,epoch_time\n8,41:10\n16,41:32\n32,41:41\n", {"ranks": 64}, None, None, 2515.0),
-    "minutes and seconds": ("ranks,time (min:sec)\n8,41:10\n16,41:32\n32,41:41\n", {"ranks": 64}, None, None, 2515.0),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", FIRST)
-def test_the_first_quantity_of_a_table(shell: Shell, case: str) -> None:
-    text, settings, quantity, unit, value = FIRST[case]
+@cases_in_text("case, text, settings, quantity, unit, value")
+def test_the_first_quantity_of_a_table(
+    shell: Shell, case: str, text: str, settings: Any, quantity: str, unit: str, value: float
+) -> None:
     name = f"runs.{case.rpartition(', ')[2]}" if text in CAPTIONED.values() else "runs.csv"
     Path(name).write_text(text)
     answer = gp.ask(name, at=settings)
@@ -1100,43 +999,8 @@ def test_the_knee_takes_the_work_that_ask_takes(shell: Shell) -> None:
 
 
 #: A table, and questions that mean the same: the last is answered as the others.
-ALIKE: dict[str, tuple[str, tuple[str, ...]]] = {
-    "nodes settle the workers on them": (
-        csv_of("nodes,gpus,tokens_per_s", ((n, 8 * n, 41000.0 * n**0.96) for n in COUNTS)), ("nodes=64", "gpus=512"),
-    ),
-    # Of the matrix size N and the processes P, whatever is first.
-    "a letter counts the processes": (
-        csv_of("N,P,seconds", ((n, p, 1e-9 * n**3 / p**0.9) for n in (1024, 2048, 4096) for p in COUNTS)),
-        ("N=4096,P=16", "N=4096,processes=16"),
-    ),
-    "a letter before a count": (
-        "nworkers,mean_time\n1,4.388\n2,2.487\n4,2.192\n8,1.117\n", ("workers=16", "nworkers=16"),
-    ),
-    "cores in another language": (
-        "Anzahl Kerne;Laufzeit (s)\n1;93,2\n2;48,1\n4;25,9\n8;14,4\n", ("cores=16", "cpus=16"),
-    ),
-    "nodes times devices before the name of a device": (
-        "setup,images/s\n1x8xA100,741\n2x8xA100,1379\n4x8xA100,2424\n", ("gpus=64", "nodes=8", "8x8xA100"),
-    ),
-    "names with two counts": ("run,images/s\n1n8g,741\n2n8g,1379\n4n8g,2424\n", ("gpus=64", "8n8g", "8x8")),
-    "what a library counts": ("MPI,Time(s)\n1,2.463\n2,1.278\n4,0.988\n8,0.671\n", ("processes=16", "MPI=16")),
-    "devices of a node by a slash": (
-        "Nodes,GPUs/node,s/iter\n1,8,0.60\n2,8,0.62\n4,8,0.65\n", ("gpus=64", "8x8", "nodes=8"),
-    ),
-    "a part of a device's name": (
-        "gpu,gpus,images/s\nA100 80GB,1,100\nA100 80GB,2,190\nA100 40GB,1,90\nA100 40GB,2,170\n",
-        ("80GB", "gpu=80GB", "gpu=A100 80GB"),
-    ),
-    "a count before its word": (
-        "nodes,gpus,images/s\n1,8,741\n2,16,1379\n4,32,2424\n",
-        ("64gpus", "64 GPUs", "gpus=64", "64", "8nodes", "8 nodes of 8 GPUs", "at 64 gpus?", "8x8xA100", "8x8"),
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", ALIKE)
-def test_a_count_is_asked_by_what_it_counts(shell: Shell, case: str) -> None:
-    text, questions = ALIKE[case]
+@cases_in_text("case, text, questions")
+def test_a_count_is_asked_by_what_it_counts(shell: Shell, case: str, text: str, questions: Any) -> None:
     *others, last = (asked(shell, text, "--at", question)["answers"][0] for question in questions)
     for other in others:
         assert [other[end] for end in ENDS] == pytest.approx([last[end] for end in ENDS], rel=1e-9)

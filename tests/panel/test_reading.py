@@ -1,6 +1,7 @@
 """Roles guessed from the names of columns."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,54 +43,11 @@ CROSSED_BATCHES = {
     **dict(zip(("gpus", "precision", "batch_per_gpu"), map(list, zip(*CROSSED, strict=True)), strict=True)),
     "step_s": [0.2 + 0.01 * k for k in range(len(CROSSED))],
 }
+
+
 #: What columns are → the columns, and the roles that they get; a role of None is not there.
-ROLES = {
-    "hours are no step of the batch beside them": (HOURS, {"time": "wall (h)", "scaling": "job"}),
-    "a quantity has its unit": ({"gpus": NUMBERS, "peak_gb": NUMBERS}, {"quantity": "peak_gb:GB"}),
-    "an accuracy is a result": (ACCURACY, {"time": "t_s", "scaling": "job", "extrinsic": "gpus", "intrinsic": None}),
-    "statistics and ranks are no settings": (
-        {"gpus": [1, 2, 4, 8], "images_per_s": NUMBERS, **WATCHED},
-        {"throughput": "images_per_s", "extrinsic": "gpus", "intrinsic": None, "time": None},
-    ),
-    "a name of the serial run names no series": (
-        SERIAL,
-        {"extrinsic": "processes", "group": None, "categorical": None},
-    ),
-    "threads run a program beside a size of any name": (SIZES, {"extrinsic": "threads", "intrinsic": "n"}),
-    "a name within that of the repeats is a setting": (REPEATED, {"intrinsic": "n"}),
-    "lines of a log are repeats": (LINES, {"repeat": "iteration"}),
-    "percentiles are measured, and no devices": ({"gpus": NUMBERS, "p50": [31, 32, 34, 37]}, {"quantity": "p50"}),
-    "a step of a fraction is a time": ({"gpus": NUMBERS, "step": [0.21, 0.22, 0.24, 0.25]}, {"time": "step"}),
-    "a fraction of an epoch is none": (
-        {**STEP, "epoch": [0.01, 0.02, 0.03, 0.04]},
-        {"repeat": "epoch", "time": "step_s"},
-    ),
-    "a constant batch is kept beside groups": (BATCH_OF_GROUPS, {"intrinsic": "batch size"}),
-    "samples a second beside a global batch stay a throughput": (LAYOUT, {"throughput": "samples/s"}),
-    "a batch that was run with every name but for some counts is a factor": (
-        CROSSED_BATCHES,
-        {"categorical": "precision", "intrinsic": "batch_per_gpu", "group": None},
-    ),
-    "series of too few counts are rows of one table": (SHORT_SERIES, {"categorical": "model", "group": None}),
-    "a throughput comes before a time of nothing known": (RATES, {"throughput": "train_samples_per_second"}),
-    "a throughput comes before a step": ({**STEP, "images_per_s": NUMBERS}, {"throughput": "images_per_s"}),
-    "a step beside a batch": ({**STEP, "images_per_s": NUMBERS, "batch_size": [8] * 4}, {"time": "step_s"}),
-    "steps a second are a time": ({**ITERATIONS, "it/s": [3.0, 2.9, 2.8, 2.6]}, {"time": "step_time_s"}),
-    "std is a variant beside another one": (VARIANTS, {"time": "Time_Std"}),
-    "days of any name part no series": ({**DAYS, "step_s": NUMBERS[:3] * 2}, {"group": "host", "categorical": None}),
-    "remarks beside some runs part none": (REMARKED, {"group": "net", "categorical": None}),
-    "days part no series of few runs": (DATED, {"group": "net", "categorical": None}),
-    "t/s are tokens": ({"gpus": NUMBERS, "t/s": NUMBERS}, {"throughput": "t/s"}),
-    "steps a second that rise share a batch of all": (
-        {**ITERATIONS, "it/s": NUMBERS},
-        {"time": "step_time_s", "scaling": "strong"},
-    ),
-}
-
-
-@pytest.mark.parametrize("case", ROLES)
-def test_columns_have_roles(case: str) -> None:
-    columns, roles = ROLES[case]
+@cases_in_text("case, columns, roles")
+def test_columns_have_roles(case: str, columns: Any, roles: Any) -> None:
     guessed = read_columns(columns).roles.texts
     assert {role: guessed.get(role) for role in roles} == roles
 

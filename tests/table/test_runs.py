@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import cases_in_text
@@ -320,54 +321,8 @@ def seconds(gpus: float) -> float:
 
 
 #: What a table says in a cell or a header → its lines, what is asked, and which quantity.
-CELLS = {
-    "steps in brackets": (
-        ["gpus;times", *(f"{n};[{seconds(n):.3f}, {0.99 * seconds(n):.3f}, {1.01 * seconds(n):.3f}]" for n in COUNTS)],
-        "gpus=16",
-        None,
-    ),
-    "options of a command": (
-        [
-            '{"exps": {'
-            + ", ".join(f'"e{n}": {{"cmd": "run --nproc {n} --bs 64", "wall_time_s": {seconds(n)}}}' for n in COUNTS)
-            + "}}"
-        ],
-        "nproc=16",
-        "wall_time_s",
-    ),
-    "a header of two lines": (
-        ["| GPUs | Time/iter<br>(ms) |", "|--:|--:|", *(f"| {n} | {1e3 * seconds(n):.0f} |" for n in COUNTS)],
-        "GPUs=16", "Time/iter",
-    ),
-    "a sentence of several runs": (
-        ["We measured " + " and ".join(f"{1 / seconds(n):.4f} steps/s on {n} GPUs (bf16)" for n in COUNTS)],
-        "gpus=16", "step time",
-    ),
-    "lists of counts and of what they gave": (
-        [
-            f"{', '.join(map(str, COUNTS[:-1]))} and {COUNTS[-1]} GPUs take "
-            f"{', '.join(f'{seconds(n):.4f}' for n in COUNTS[:-1])} and {seconds(COUNTS[-1]):.4f} s/step."
-        ],
-        "gpus=16",
-        None,
-    ),
-    "a list of YAML": (
-        [line for n in COUNTS for line in (f"- name: run-{n}", f"  gpus: {n}", f"  step: {seconds(n):.3f} s")],
-        "gpus=16", None,
-    ),
-    "processes that load data beside a world size": (
-        ["world_size,workers,step_s", *(f"{n},8,{seconds(n)}" for n in COUNTS)], "gpus=16", None,
-    ),
-    "a step with a unit": (
-        ["Nodes | Step (ms) | Eff", *(f"{n} | {1e3 * seconds(n):.1f} | {100 - n}%" for n in COUNTS)], "Nodes=16",
-        None,
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", CELLS)
-def test_what_a_cell_or_a_header_says(case: str, tmp_path: Path) -> None:
-    lines, question, want = CELLS[case]
+@cases_in_text("case, lines, question, want")
+def test_what_a_cell_or_a_header_says(case: str, lines: Any, question: list[str], want: Any, tmp_path: Path) -> None:
     (tmp_path / "runs.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     value = ask(str(tmp_path / "runs.txt"), want, at=dict([question.split("=")])).answers[0]
     assert value.value * {"ms": 1e-3}.get(value.unit, 1.0) == pytest.approx(seconds(16), rel=0.2)
