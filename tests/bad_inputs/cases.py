@@ -206,74 +206,11 @@ def broken_models(whole: str) -> dict[str, str]:
     return texts
 
 
-_NUMBERS = ("", "0", "-1", "1e308", "inf", "nan", "abc", "1,2,,3", "1:", "1:8:0", "8:1", "1:1e9", "1_000", "１")
-#: Option → values that it refuses, and the command without it.
-OPTIONS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
-    ("predict", "m.json"): ("--at", tuple(f"workers={v}" for v in (*_NUMBERS, "1 2", "0x10", "1+1"))),
-    ("optimize", "m.json"): ("--over", tuple(f"workers={v}" for v in _NUMBERS)),
-    ("optimize", "m.json", "--over"): ("", ("workers=1:8:1e-300", "workers=1:1e30")),
-    ("predict", "m.json", "--at", "workers=4", "--interval"): ("", ("0", "1", "-1", "nan", "inf", "abc")),
-    ("predict", "m.json", "--at", "workers=4", "--price"): (
-        "", ("2", "-2/h", "inf/h", "2/x", "abc", "", "2/gpu", "cheap/h"),
-    ),
-    ("predict", "m.json", "--at", "workers=4", "--price", "2/h", "--per"): ("", ("-1", "0", "x", "")),
-    ("predict", "m.json", "--at", "workers=4", "--show"): (
-        "",
-        ("x", "x=", "=1", "time=1", "x=secret", "x=workers>1", "cost", "x='abc'", "lower=time", "2x=time", "x=tme",
-         "x=1/(workers-4)"),
-    ),
-    ("optimize", "m.json", "--over", "workers=1:8", "--steps"): ("", ("0", "-1", "abc", "workers > 1")),
-    ("optimize", "m.json", "--over", "workers=1:8", "--machines"): ("", ("0", "-1", "abc")),
-    ("optimize", "m.json", "--over", "workers=1:8", "--deadline"): ("", ("0", "-1", "nan", "inf", "abc")),
-    ("optimize", "m.json", "--over", "workers=1:8", "--minimize"): ("", ("tme", "workers < 3", "log(workers - 9)")),
-    ("optimize", "m.json", "--over", "workers=1:8", "--fits"): ("", ("-1", "1", "nan")),
-    ("optimize", "m.json", "--over", "workers=1:8", "--where"): (
-        "", ("1", "workers", "secret > 1", "workers > 99", "wrkers < 3", "time < 1"),
-    ),
-    ("optimize", "m.json", "--over", "workers=1:8", "--capacity"): ("", ("80", "memory=80", "time=-1", "workers=4")),
-    ("suggest", "m.json", "--target", "workers=64", "--cost"): ("", ("abc", "'x'", "workers > 1", "0*workers")),
-    ("suggest", "m.json", "--target", "workers=64", "--candidates"): ("", ("absent.csv", "empty.csv")),
-    ("suggest", "m.json", "--target"): ("", ("workers=abc", "workers=1:64:*2", "workers=1,2", "workers=4s")),
-    ("report", "m.json", "-o", "page.html", "--target"): (
-        "", ("workers=abc", "workers=1:64:*2", "workers=1,2", "workers=nan", "workers=1e400", "workers=-5", "nodes=2"),
-    ),
-    ("report", "m.json", "-o", "page.html", "--samples"): ("", ("abc", "1e400", "-1", "")),
-    ("report", "m.json", "-o", "page.html", "--only"): ("", ("tf",)),
-    ("report", "m.json", "-o", "page.html", "--target", "workers=64", "--target"): ("", ("workers=32",)),
-    ("report", "runs.csv", *TABLE, "--model", "amdahl", "-o", "page.html", "--scheme"): ("", ("x", "kfold:1e9")),
-    ("explain", "m.json", "--group"): ("", ("", "tf")),
-    ("explain", "m.json", "--versus"): ("", ("workers=0", "nodes=2", "workers")),
-    ("fit", "runs.csv", *TABLE, "--lambda"): ("", ("-1", "nan", "abc")),
-    ("fit", "runs.csv", *TABLE, "--seed"): ("", ("-1", "1.5", "abc")),
-    ("fit", "runs.csv", *TABLE, "--workers"): ("", ("0", "-1", "1e308")),
-    ("fit", "runs.csv", *TABLE, "--delimiter"): ("", (";;", '"', "\n")),
-    ("fit", "runs.csv", *TABLE, "--unit"): ("", ("parsec",)),
-    ("fit", "runs.csv", *TABLE, "--weight"): ("", ("absent", "seconds")),
-    ("fit", "runs.csv", *TABLE, "--let"): ("", ("x", "x=", "=1", "x==1", "x=secret", "workers=1", "x=1/0")),
-    ("fit", "runs.csv", *TABLE, "--where"): ("", ("workers", "workers > 99", "secret > 1", "'x' == 'x'")),
-    ("fit", "runs.csv", *TABLE, "--hint"): (
-        "",
-        (
-            *("bandwidth", "bandwidth=25", "bandwith=25Gbit/s", "parameters=1M", "devices per node=0", "latency=1ms"),
-            *("bandwidth=0Gbit/s", "network=InfiniBand ZDR", "devices per node=2.5", "devices per node=1e999"),
-        ),
-    ),
-    ("fit", "runs.csv", *TABLE, "--hint", "bandwidth=1Gbit/s", "--hint"): (
-        "",
-        ("message=absent", "message=workers", "message=-1", "message=0", "network=2Gbit/s", "latency=nan",
-         "latency=-1ms"),
-    ),
-    ("fit", "runs.csv", *TABLE, "--map"): ("", ("workers", "workers=ranks", "wrkers=workers")),
-    ("validate", "runs.csv", *TABLE, "--models", "amdahl", "--scheme"): (
-        "",
-        (
-            *("kfold:1", "kfold:1e9", "kfold:x", "extrapolate:workers:99", "extrapolate:x", "leave-group-out:x", "x"),
-            *("", "kfolds:5", "leave-group-out", "extrapolate", "leave-one-out:3", "kfold", "kfold:13"),
-            *("extrapolate:worker:4", "extrapolate:workers:many", "extrapolate:workers:nan", "extrapolate:workers:0.5"),
-        ),
-    ),
-    ("import",): ("", ("nothing",)),
-}  # fmt: skip
+#: The words of a command → an option, and values that it refuses.
+OPTIONS: dict[tuple[str, ...], tuple[str, list[str]]] = {
+    tuple(command.replace("TABLE", " ".join(TABLE)).split()): (option, json.loads(values))
+    for command, option, values in (line.split(" => ") for line in typed("options.txt"))
+}
 #: Commands that write, by what they read.
 WRITING: tuple[tuple[str, ...], ...] = (
     ("fit", "runs.csv", *TABLE),
