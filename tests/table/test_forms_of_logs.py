@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import cases_in_text, csv_of
+from helpers import cases_in_text
 
 from genperf.asking.tables import ask
 from genperf.errors import TableError
@@ -203,99 +203,11 @@ NUMBERED = "    GPU 0,1,2,3: NVIDIA A100\n    GPU number: {n}\n"
 SPREAD = ((1, 1), (1, 2), (1, 4), (2, 4), (4, 4))
 METHODS = (("Plain ring", 588), ("Tree", 693))
 #: What files say → the files, the columns that are read (or are not there: None), and a question with its answer.
-FILES: Mapping[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], dict[str, str], float]] = {
-    "a time in another unit is that of the first": (
-        {"run.md": "With (--gpus 1):\n**450ms/step 3803s/epoch**\nThen (--gpus 4):\n**2s/step 3471s/epoch**\n"},
-        {"gpus": [1, 4], "ms/step": [450, 2000]}, {}, 0,
-    ),
-    "bold titles are those of runs": (
-        {"run.md": "**DP**\n\ntrain_runtime: 110.6\n\n**DDP w/o link**\n\ntrain_runtime: 131.4\n"},
-        {"train_runtime": [110.6, 131.4], "section": ["DP", "DDP w/o link"]}, {}, 0,
-    ),
-    **{
-        f"a report of several methods, under {title.strip()}": (
-            {"run.txt": "World Size: 4\n" + "".join(f"{title.format(m)}\nThroughput: {n} img/s\n" for m, n in METHODS)},
-            {"Throughput": [588, 693], ("section", *title.split(": "))[":" in title]: ["Plain ring", "Tree"]}, {}, 0,
-        )
-        for title in ("Strategy: {}", "  [{}]", "方法: {}")
-    },
-    "each count has its sizes, and what introduces results may count in letters": (
-        {"notes.txt": "".join(
-            f"On **{text}** :\n" + "".join(f"- batch size = {n}, training time = {t * n}s\n" for n in (64, 128, 512))
-            for text, t in (("2 GPUs", 0.5), ("a single GPU", 0.25))
-        )},
-        {"GPUs": [2, 2, 2, 1, 1, 1], "batch size": [64, 128, 512] * 2, "training time": [32, 64, 256, 16, 32, 128]},
-        {}, 0,
-    ),
-    "titles stand above lists of runs, which may take about as long as two numbers say": (
-        {"notes.txt": "".join(
-            f"{kind} - small model\n" + "".join(f"* {n} nodes → ~{t / n:g} -{t / n:g} s/step\n" for n in (2, 4, 8))
-            for kind, t in (("H100", 40), ("A100", 90))
-        )},
-        {"section": ["H100 - small model"] * 3 + ["A100 - small model"] * 3, "s/step": [20, 10, 5, 45, 22.5, 11.25]},
-        {}, 0,
-    ),
-    "a count tells what it took, but what several numbers stand behind is a row": (
-        {"notes.txt": "-  fft_s   1   2.0   0.0   0.004\n" + "".join(
-            f"- {n} GPUs{sign} {t} s\n" for n, sign, t in ((1, ":", 90), (2, " ->", 46), (4, " -", 24), (8, " (", 12.5))
-        )},
-        {"GPUs": [1, 2, 4, 8], "time": [90, 46, 24, 12.5], "fft_s": None}, {}, 0,
-    ),
-    "blanks part no name from its unit": (
-        {"notes.txt": "I got the following results\n\n"
-         "   MPI process    CPU time  [s]\n   1   25\n   2   12\n   3   113  !\n\nCPU(s): 56\n"},
-        {"MPI process": [1, 2, 3], "CPU time [s]": [25, 12, 113]}, {}, 0,
-    ),
-    "a frame around a title is none of the table": (
-        {"run.txt": "=====\nTitle\n=====\nbench | n | perf\nfp16 | 4 | 276.4\nfp32 | 4 | nan\nbf16 | 4 | 282.4\n"},
-        {"bench": ["fp16", "fp32", "bf16"], "n": [4, 4, 4]}, {}, 0,
-    ),
-    "a title over lines of results is no header": (
-        {"notes.txt": "A network:\n" + "\n".join(f"{n} nodes give {2 * n + 1} tx/s" for n in (50, 100, 200))},
-        {"nodes": [50, 100, 200]}, {}, 0,
-    ),
-    "what a shell traces is no line of a table": (
-        {"run.log": "++ NNODES=8\n+-----+\n| GPU | Name |\n|-----+------|\n| 0 | A100 |\n| 1 | A100 |\n+-----+\n"
-         + steps(lambda i: f"iteration {i} | elapsed time per iteration (ms): 5{i}.1")},
-        {"NNODES": [8]}, {}, 0,
-    ),
-    "a batch may number the steps": (
-        {"run.log": steps(lambda i: f"epoch: 1, batch: {10 * i}, ips: {300 + i % 2} img/s")}, {"batch": None}, {}, 0,
-    ),
-    "a device by its number counts none": (
-        {"run.log": "W0205 dev.cc:484] NOTE: device: 0, Runtime API Version: 11.2\nips: 44.5 img/s\n"},
-        {"device": None}, {}, 0,
-    ),
-    "ranks that number themselves leave the ways that are said": (
-        {"run.log": "[INFO|DP=0|TP=0]: Parallelism: dp=4, tp=8\n"
-         + steps(lambda i: f"[INFO|DP=0|TP=0]: step_ms: {300 + i % 3}")},
-        {"dp": [4], "tp": [8]}, {}, 0,
-    ),
-    "the time of what is simulated is not measured": (
-        {"log.4": "Date   : Mar 14 2024\nTime   : 12:12:57\nnProcs : 4\n"
-         + "".join(f"Time = {k / 2}\n\nExecutionTime = {k * 1.25:.2f} s\n" for k in range(1, 12))},
-        {"Time": None, "ExecutionTime": [13.75]}, {}, 0,
-    ),
-    "rows below names and a rule are runs": (
-        {"solver.out": "".join(
-            f"solver {n} begins\nchecked: 1\nCase     Size  Tasks     Time     Gflops\n{'-' * 44}\n"
-            f"AX1      4000   {n}    {80 / n:.2f}   {26.0 * n:.3e}\nresidual = 1e-9\n" for n in (1, 2, 4))},
-        {"Tasks": [1, 2, 4], "Gflops": [26, 52, 104]}, {}, 0,
-    ),
-    "numbered rows below names and a rule are steps": (
-        {"train.out": f"Step  Size  Loss  Time\n{'-' * 44}\n" + steps(lambda i: f"{i}  4000  2.{i}  0.{50 + i % 2}")},
-        {"Time": [pytest.approx(0.5, abs=0.01)]}, {}, 0,
-    ),
+FILES: dict[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], dict[str, str], float]] = {
     "the errors of a job are part of its log": (
         {**many("job-{n}.out", lambda n: f"SLURM_NTASKS={n}\n" + steps(lambda i: f"step {i} images/sec: {rate(n)}")),
          "job-1.err": "warning: none\n", "job-16.out": "SLURM_NTASKS=16\n", "job-16.err": CRASH},
         {"SLURM_NTASKS": [1, 16, 2, 4, 8], "status": ["", "out of memory", "", "", ""]}, {}, 0,
-    ),
-    "lines of settings begin runs, also below a heading": (
-        {"run.md": "".join(
-            f"## bs {b}\n" + "".join(f"bs: {b}, seq_len: {n}\ntotal time train: tensor([{b * n}.])\n" for n in (8, 16))
-            for b in (1, 2))},
-        {"seq_len": [8, 16, 8, 16], "total time train": [8, 16, 16, 32]}, {}, 0,
     ),
     "ranks that number themselves are none of a run": (
         many("n{n}.out", lambda n: f"[rank=0] world_size={n}\n" + steps(lambda i: f"[rank={n - 1}] {rate(n)} img/s")),
@@ -331,10 +243,6 @@ FILES: Mapping[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], d
              + steps(lambda i: f"iter {i} time: {0.5 + n / 1e4:.4f}  loss: 2.{i}"), (4, 8, 16)),
         {}, {"gpus": "32"}, 0.503,
     ),
-    "what was timed before the steps is of their run": (
-        {"run.log": "GPUs: 1\nloading time: 3.5 s\nGPUs: 8\n" + steps(lambda i: f"step {i} step_time: 0.5{i % 2} s")},
-        {"GPUs": [8], "loading time": [3.5]}, {}, 0,
-    ),
     "the number of a job in the name of a file is none of its counts": (
         {f"train_n{n}-{job}.out": f"step_time: {9 / n} s\n" for n, job in ((1, 18325), (2, 18377), (4, 18512))},
         {"n": [1, 2, 4]}, {"nodes": "4"}, 2.25,
@@ -343,63 +251,19 @@ FILES: Mapping[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], d
         {f"n{n}-900.out": "(77, 3)\n" * 2 * n + f"Total time: {9 / n} s\n" for n in (1, 2, 4, 16)},
         {"n": [1, 16, 2, 4], "Total time": [9, 0.5625, 4.5, 2.25]}, {}, 0,
     ),
-    "a line tells of a run, also below counts of the same kind": (
-        {"notes.md": "- Number of processes: 2 or 6 processes\n" + "".join(
-            f"world_size: {n}, MB: {mb}, max time taken: {mb * n / 100} s\n" for n in (2, 4) for mb in (1, 10, 100)
-        )},
-        {"world_size": [2, 2, 2, 4, 4, 4], "MB": [1, 10, 100] * 2}, {"world_size": "4", "MB": "100"}, 4,
-    ),
-    "a line tells of a run, whose size stands before its count": (
-        {"runs.txt": "".join(
-            f"C: Matrix Rows:{m}, Sort Time:{m / n}, Processes:{n}\n" for m in (200, 500) for n in (2, 4)
-        )},
-        {"Matrix Rows": [200, 200, 500, 500], "Processes": [2, 4] * 2}, {}, 0,
-    ),
-    "each command starts a run, of which others say nothing": (
-        {"bench.log": "".join(
-            f"++ GPUS={n}\n++ python run.py -g {n} -p {p}\nMemory: 7 GiB\nnumber of GPUs: {n}\nserver: {p}\n"
-            + f"Samples/sec: {rate(n) - k}\n" * 3 for n in (1, 2) for k, p in enumerate(("cpu", "gpu"))
-        )},
-        {"GPUS": [1, 1, 2, 2], "server": ["cpu", "gpu"] * 2}, {}, 0,
-    ),
-    "a time may be that taken for something, and no unit": (
-        {"notes.txt": "".join(f"num_cpu: {n} Time taken for training {t}\n\n" for n, t in ((1, 9), (2, 5), (4, 3)))},
-        {"num_cpu": [1, 2, 4], "Time taken for training": [9, 5, 3]}, {}, 0,
-    ),
-    "settings above a header may be in words": (
-        {"runs.txt": "Mixed precision: bf16\nBatch size: 16\n\nnodes  time\n1      9.5\n2      5.5\n4      3.5\n"},
-        {"nodes": [1, 2, 4], "Batch size": [16, 16, 16]}, {}, 0,
-    ),
-    "a size is chosen for each result": (
-        {"run.log": "".join(f"Matrix size: {n}\nTime: {n / 100} s\n" for n in (512, 1024, 4096))},
-        {"Matrix size": [512, 1024, 4096], "Time": [5.12, 10.24, 40.96]}, {}, 0,
-    ),
-    # Devices that are as many on several counts of nodes are those of one.
-    **{
-        f"devices of a node, {count} asked": (
-            {"runs.csv": csv_of("num_nodes,devices,img/s", ((m, n, f"{26 * (m * n) ** 0.98:.2f}") for m, n in SPREAD))},
-            {}, {count: asked}, 26 * 32**0.98,
-        )
-        for count, asked in (("nodes", "8"), ("devices", "32"), ("gpus", "32"))
-    },
     "a run without its count of devices says its nodes": (
         {f"{n}.log": f"Nodes: {m}\nGPUs/Node: 2\n{count}step_time: 9.{n} s\n"
          for n, m, count in ((1, 1, ""), (2, 2, "World Size: 4\n"), (3, 4, "World Size: 8\n"))},
         {"World Size": [2, 4, 8]}, {}, 0,
     ),
-    "a unit has a column of its own": (
-        {"runs.txt": "".join(f"Time taken using {n} process(es) is {t} s\n" for n, t in ((1, 9), (2, 5), (4, 3)))},
-        {}, {"processes": "4"}, 3,
-    ),
-    "a letter behind a time is of minutes": ({"runs.csv": "GPUs,Time\n1,7m\n2,14m\n4,18m\n"}, {}, {"GPUs": "4"}, 18),
-    "what is used of the devices counts none": (
-        {"runs.csv": "测试项,每Epoch用时（秒）,利用率,占用率\nDP,984,60%,99.8%\nDDP,239,99.5%,99.8%\napex,231,89%,61%"},
-        {}, {"测试项": "apex"}, 231,
-    ),
-    "a column states the unit of the times beside it": (
-        {"runs.csv": "threads,real_time,time_unit\n1,9000,us\n2,5000,us\n4,3000,us\n"}, {}, {"threads": "4"}, 3000,
-    ),
 }  # fmt: skip
+
+
+#: Cases of one file each stand in `files.txt`.
+SECTIONS = Path(__file__).with_name("files.txt").read_text(encoding="utf-8").rstrip("\n").split("\n== ")[1:]
+for title, head, text in (section.split("\n", 2) for section in SECTIONS):
+    case = {"columns": {}, "at": {}, "value": 0.0, **json.loads(head)}
+    FILES[title] = {case["file"]: f"{text}\n"}, case["columns"], case["at"], case["value"]
 
 
 @pytest.mark.parametrize("case", FILES)
@@ -412,7 +276,8 @@ def test_what_files_say(tmp_path: Path, case: str) -> None:
     columns = understood(path if len(files) == 1 else open_files([path])).columns
     assert [name for name, cells in expected.items() if cells is None and name in columns] == []
     for name, cells in expected.items():
-        read = [cell if cells and isinstance(cells[0], str) else float(cell) for cell in columns.get(name, ())]
+        kind = str if cells and isinstance(cells[0], str) else float
+        read = [kind(cell) for cell in columns.get(name, ())]
         assert read == (cells or [])
     if question:
         assert ask(str(path), at=question).answers[0].value == pytest.approx(value, rel=0.1)

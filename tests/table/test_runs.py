@@ -52,68 +52,6 @@ def test_printed_dictionaries_answer_for_the_time_of_a_step(tmp_path: Path) -> N
         ask(str(tmp_path / "train.log"), tokens="1B")
 
 
-SHAPES = {
-    "pairs of counts in headers": (
-        "Servers and GPUs,1S - 1GPU,1S - 2GPU,2S - 2GPU,2S - 4GPU\nTime (s/1 epoch),120.4,64.1,63.2,35.5\n",
-        {
-            "nodes": ["1", "1", "2", "2"], "GPU": ["1", "2", "2", "4"],
-            "Time (s/1 epoch)": ["120.4", "64.1", "63.2", "35.5"],
-        },
-    ),
-    "two values in a cell below a corner": (
-        "net \\ nodes * gpus,1*8,2*8\nbert,165.1 samples/sec 2.9 tflops/gpu,310.0 samples/sec 2.8 tflops/gpu\n",
-        {
-            "net": ["bert", "bert"], "samples/sec": ["165.1", "310.0"], "devices": ["8", "16"],
-            "tflops/gpu": ["2.9", "2.8"],
-        },
-    ),
-    "a line of a log in a cell": (
-        'gpus,result\n8,"step: 9  tps: 17,975  memory: 31.2GiB(4%)"\n16,"step: 9  tps: 17,800  memory: 30.9GiB(4%)"\n',
-        {"gpus": ["8", "16"], "tps": ["17975.0", "17800.0"], "memory": ["31.2", "30.9"]},
-    ),
-    "parts below a value in HTML": (
-        'gpus,time\n1,"**94.0 ms** <br><sub>I: 58 ms, T: 3 ms</sub>"\n2,<sub>Not enough RAM</sub>\n4,`40 ms`\n',
-        {"gpus": ["1", "2", "4"], "time": ["94.0", "Not enough RAM", "40.0"]},
-    ),
-    "a knob in the name of a run": (
-        "cfg,samples/s\nworkers=4,23\nbatch=8,20\nworkers=8,38\nworkers=16,60\nreference,30\n",
-        {"workers": ["4", "", "8", "16", ""]},
-    ),
-    "blocks side by side, and a header of two lines": (
-        "A,,,,B,\n# of Nodes,Rate,,,# of Nodes,Rate\n1,16,,,1,20\n2,29,,,2,30\n,,,,,\n"
-        "# of Nodes,Rate,,,,\n,A,B,,,\n1,16,20,,,\n2,29,30,,,\n",
-        {"# of Nodes": ["1", "2"], "Rate A": ["16", "29"], "Rate B": ["20", "30"]},
-    ),
-    "rules between the rows of a drawn table": (
-        "| batch | gpus | img/s |\n|--|--|--|\n| 32x1 | 1 | 100 |\n| 32x2 | 2 | 190 |\n|--|--|--|\n"
-        "| 64x1 | 1 | 120 |\n| 64x2 | 2 | 230 |\n",
-        {"batch": ["32x1", "32x2", "64x1", "64x2"], "img/s": ["100", "190", "120", "230"]},
-    ),
-    "machines with a number in their names": (
-        "system,gpus,img/s\nDGX-1 (8x V100 16G),1,100\nDGX-1 (8x V100 16G),8,700\nDGX-2 (16x V100 32G),16,1600\n",
-        {"DGX": None, "G": None, "gpus": ["1", "8", "16"]},
-    ),
-    "points between thousands beside whole numbers": (
-        "Knoten;GPUs;Bilder/s\n1;4;344\n2;8;666\n4;16;1.232\n", {"Bilder/s": ["344.0", "666.0", "1232.0"]},
-    ),
-    "cells in bold": (
-        "| net | 1 GPU | 8 GPUs |\n|--|--|--|\n| a | 333 | __2245__ |\n| b | **266** | 470 |\n",
-        {"value": ["333", "2245", "266", "470"]},
-    ),
-    "rows that end before the header": (
-        "what,2 cards,4 cards,8 cards\na,369,313\nb,344,338\n", {"cards": ["2", "4", "2", "4"]},
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_table_of_another_shape(shape: str, tmp_path: Path) -> None:
-    text, expected = SHAPES[shape]
-    (tmp_path / "runs.csv").write_text(text, encoding="utf-8")
-    read = columns(tmp_path / "runs.csv")
-    assert {name: read.get(name) for name in expected} == expected
-
-
 def test_notes_with_emphasis_and_tables_of_names_beside_values_are_runs(tmp_path: Path) -> None:
     runs = [(1, 1, 15.4), (2, 1, 20.6), (2, 4, 34.7)]
     note = "At batch size {b} it gains less than one would hope when it is compared to batch size 2."
@@ -179,7 +117,8 @@ def test_a_count_that_nothing_else_says_is_the_number_by_which_names_differ(name
 
 
 def test_the_question_is_read_as_a_row(tmp_path: Path) -> None:
-    (tmp_path / "runs.csv").write_text(SHAPES["pairs of counts in headers"][0], encoding="utf-8")
+    cells = "Servers and GPUs,1S - 1GPU,1S - 2GPU,2S - 2GPU,2S - 4GPU\nTime (s/1 epoch),120.4,64.1,63.2,35.5\n"
+    (tmp_path / "runs.csv").write_text(cells, encoding="utf-8")
     answer = ask(str(tmp_path / "runs.csv"), at={"Servers and GPUs": "2S - 8GPU", "colour": "red"})
     assert answer.answers[0].at["GPU"] == 8.0
     assert "asked, and found nowhere in the runs: colour" in answer.notes
