@@ -14,6 +14,9 @@ from genperf.arrays import AnyArray, Array
 from genperf.formula import parse, values_of
 
 Scale = Literal["ln", "ln1p", "level"]
+#: Pairs of points above which V is computed of their distinct values: rows share most of these.
+FEW_PAIRS = 2_500
+
 Positive = Annotated[float, msgspec.Meta(gt=0.0)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0.0)]
 
@@ -152,11 +155,15 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
         shape = len(pairs[0][0]), len(pairs[0][1])
         product, far = np.ones(shape), np.zeros(shape)
         for axis, (x, z) in zip(self.axes, pairs, strict=True):
-            # Rows share most of their values: V and d of the distinct ones alone, then of each pair of points.
-            (xs, row), (zs, column) = (np.unique(points, return_inverse=True) for points in (x, z))
-            parts = np.asarray(sum(axis.parts(xs[:, None], zs).values()))
-            product *= 1.0 + parts[row].take(column, axis=1) / self.size**2
-            far += axis.rate * axis.distance(xs[:, None], zs)[row].take(column, axis=1)
+            many = x.size * z.size > FEW_PAIRS
+            if many:
+                x, row = np.unique(x, return_inverse=True)
+                z, column = np.unique(z, return_inverse=True)
+            V, distance = np.asarray(sum(axis.parts(x[:, None], z).values())), axis.distance(x[:, None], z)
+            if many:
+                V, distance = (of_values[row].take(column, axis=1) for of_values in (V, distance))
+            product *= 1.0 + V / self.size**2
+            far += axis.rate * distance
         return np.asarray(self.size**2 * product + self.local**2 * np.exp(-far))
 
     def variance(self, columns: Mapping[str, Any]) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ class Knowledge(Struct, frozen=True, eq=False):
         return replace(self, covariance=covariance)
 
 
-class StackKnowledge(Struct, frozen=True, eq=False):
+class StackKnowledge(Struct, frozen=True, eq=False, dict=True):
     """The uncertainty of stacked processes, which are updated by a row of the value that the pool predicts."""
 
     stack: Stack
@@ -92,16 +93,20 @@ class StackKnowledge(Struct, frozen=True, eq=False):
     columns: Columns
     places: Sequence[int]
 
+    @cached_property
+    def _pooled(self) -> tuple[Array, Array, Array]:
+        """Ln T at the rows, and the variances of its mean and of a run."""
+        return self.stack.pooled(self.curves, self.columns, self.places)
+
     @property
     def covariance(self) -> Array:
         """Shape (rows, rows). Variances of the mean of ln T on its diagonal."""
-        return np.diag(self.stack.pooled(self.curves, self.columns, self.places)[1])
+        return np.diag(self._pooled[1])
 
     @property
     def noise(self) -> Array:
         """Shape (rows,). Variance of one measurement of ln T around the mean there."""
-        _, mean, run = self.stack.pooled(self.curves, self.columns, self.places)
-        return np.asarray(run - mean)
+        return np.asarray(self._pooled[2] - self._pooled[1])
 
     def gains(self, target: int) -> Array:
         """Return the share of the target's variance that one measurement at each row takes away."""
@@ -112,22 +117,16 @@ class StackKnowledge(Struct, frozen=True, eq=False):
     def after(self, row: int) -> StackKnowledge:
         """Return the uncertainty once a row is measured: it is the first anchor of every process, and in range."""
         stack, at = self.stack, {name: np.asarray(values)[row : row + 1] for name, values in self.columns.items()}
-        centre = stack.pooled(self.curves, self.columns, self.places)[0][row]
+        centre = self._pooled[0][row]
         anchors = {name: np.concatenate([at[name], values]) for name, values in stack.anchors.items()}
-        updated = [
-            replace(
-                process,
-                residuals=np.append(centre - self.curves[k, row], process.residuals),
-                factors=np.append(1.0, process.factors),
-            )
-            for k, process in enumerate(stack.parts)
-        ]
-        reached = [float(values_of(parse(limit.factor).node, at)[0]) for limit in stack.beyond]
-        beyond = [
-            replace(limit, upper=max(limit.upper, value)) for limit, value in zip(stack.beyond, reached, strict=True)
-        ]
-        measured = replace(stack, anchors=anchors, parts=tuple(updated), beyond=tuple(beyond))
-        return replace(self, stack=measured)
+        residuals = [centre - curve[row] for curve in self.curves]
+        parts = tuple(
+            replace(part, residuals=np.append(first, part.residuals), factors=np.append(1.0, part.factors))
+            for part, first in zip(stack.parts, residuals, strict=True)
+        )
+        reached = [max(limit.upper, float(values_of(parse(limit.factor).node, at)[0])) for limit in stack.beyond]
+        beyond = tuple(replace(limit, upper=upper) for limit, upper in zip(stack.beyond, reached, strict=True))
+        return replace(self, stack=replace(stack, anchors=anchors, parts=parts, beyond=beyond))
 
 
 def knowledge(
@@ -381,7 +380,8 @@ class _Ranking(Struct, frozen=True, eq=False):
     def best_first(self, now: Knowledge | StackKnowledge, contained: Knowledge | StackKnowledge) -> pd.DataFrame:
         """Return the candidates by the gain of measuring each next, the best first."""
         widths, promised = self._narrowed(contained, self.contained)
-        _, gain = self._narrowed(now, self.start)
+        # The intervals of a stack contain all of its uncertainty.
+        gain = promised if contained is now else self._narrowed(now, self.start)[1]
         per_cost = gain / self.options["cost"].to_numpy(float)
         frame = self.options.assign(width=widths, gain=promised, gain_per_cost=per_cost)
         # A cheap run that narrows next to nothing is no advice: those with a good part of the largest gain come first.
@@ -397,7 +397,7 @@ class _Ranking(Struct, frozen=True, eq=False):
             if len(rows) == k or (within is not None and ranked["width"].iloc[0] <= within):
                 break
             place = int(ranked.index[0])
-            now, contained = now.after(place), contained.after(place)
+            now, contained = (after := now.after(place)), after if contained is now else contained.after(place)
             ranked = self.best_first(now, contained).drop(index=[row.index[0] for row in rows])
         return pd.concat(rows, ignore_index=True) if rows else ranked.iloc[:0]
 

@@ -44,8 +44,7 @@ def nonnegative_least_squares(
     if k == 0:
         return np.zeros((problems, 0))
     G, h, unit = _scaled(gram, moment)
-    low = np.broadcast_to(lower, moment.shape) / unit
-    high = np.broadcast_to(upper, moment.shape) / unit
+    low, high = np.divide(lower, unit), np.divide(upper, unit)
     side = np.zeros(moment.shape, np.int8) if sides is None else sides
     x, solved = _exchange(G, h, low, high, side)
     if not solved.all():
@@ -85,13 +84,13 @@ def _exchange(G: Array, h: Array, low: Array, high: Array, side: Sides) -> tuple
     # The fewest violators so far, and how many exchanges may still fail to lower them.
     least = np.full(problems, k + 1)
     patience = np.full(problems, EXCHANGE_PATIENCE)
-    tolerance = OPTIMALITY_TOLERANCE
     for _ in range(k + EXTRA_EXCHANGES):
         current, dual = _solve(G, h, side, (low, high))
         x[remaining] = current
         inside = side == 0
-        below, above = inside & (current < low - tolerance), inside & (current > high + tolerance)
-        violating = below | above | ((side * dual > tolerance) & ~pinned)
+        below = inside & (current < low - OPTIMALITY_TOLERANCE)
+        above = inside & (current > high + OPTIMALITY_TOLERANCE)
+        violating = below | above | ((side * dual > OPTIMALITY_TOLERANCE) & ~pinned)
         count = np.einsum("pk->p", violating.view(np.int8), dtype=np.intp)
         unsolved = np.flatnonzero(count)
         if len(unsolved) < len(count):
