@@ -38,8 +38,9 @@ if providers := sys.modules.get("hypothesis.internal.conjecture.providers"):
 FEW: dict[str, Any] = {"FOREST_TREES": 4, "TERM_DRAWS": 15}
 #: Curves of the bank of series, draws of them, of causes and of what is compared, and parts that a stack is weighed by,
 #: where tests are about answers: those of users take half of the time of a question.
-FEW_CURVES: dict[str, Any] = {"POSTERIOR_DRAWS": 100, "BANK_CURVES": 2048, "JOINT_DRAWS": 2_000}
-FEW_CURVES |= {"IMPORTANCE_DRAWS": (256, 256, 256, 256, 256, 1024), "STACK_FOLDS": 3, "STACK_CUTS": 1}
+FEW_CURVES: dict[str, Any] = {"POSTERIOR_DRAWS": 100, "BANK_CURVES": 2048, "JOINT_DRAWS": 500}
+FEW_CURVES |= {"IMPORTANCE_DRAWS": (256, 256, 512), "STACK_FOLDS": 3, "STACK_CUTS": 1, "DEALS": 1}
+FEW_CURVES |= {"MOST_LOOKED_BACK": 2, "POWERS_OF_A_COUNT": (0.5,), "TERM_DRAWS": 6}
 #: The modules that have these counts.
 COUNTING = ("causes.laws", "growth.readings", "process.fit", "process.means", "process.stacking", "search.compare")
 COUNTING = tuple(f"genperf.{name}" for name in (*COUNTING, "search.optimize", "validation.learners"))
@@ -119,6 +120,13 @@ def search_once(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(room, "solve", partial(solve, restarts=1))
     patch.setattr(outcome, "PROFILE_STARTS", 2)
     patch.setattr(outcome, "PROFILE_VALUES", 5)
+
+
+@pytest.fixture
+def few_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fit as the rooms of answers do, for tests of order, names, units and odd tables."""
+    search_once(monkeypatch)
+    patch_counts(monkeypatch, FEW_CURVES)
 
 
 @pytest.fixture

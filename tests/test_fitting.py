@@ -143,6 +143,7 @@ def test_a_law_names_the_terms_that_the_runs_do_not_determine() -> None:
     assert "reading the input, where it is not hidden, is part of them" in {n.kind: n.text for n in of_phases}["passes"]
 
 
+@pytest.mark.usefixtures("few_counts")
 def test_numbers_that_underflow_raise_nothing() -> None:
     # Values that lie far apart beside a kernel's length: exp of minus their distance is zero.
     frame = gp.datasets.frame("dlperf_gpt").head(40)

@@ -107,6 +107,7 @@ def plain() -> Callable[[str], np.ndarray]:
     return of
 
 
+@pytest.mark.usefixtures("few_counts")
 @pytest.mark.parametrize("name", CASES)
 def test_order_of_rows_and_columns(name: str, plain: Callable[[str], np.ndarray], tmp_path: Path) -> None:
     case = CASES[name]
@@ -139,6 +140,7 @@ def test_a_row_of_weight_zero_is_as_if_left_out(model: str, tmp_path: Path) -> N
     assert summaries[0].sha256 == summaries[1].sha256
 
 
+@pytest.mark.usefixtures("few_counts")
 @pytest.mark.parametrize("name", CASES)
 def test_names_of_columns(name: str, plain: Callable[[str], np.ndarray]) -> None:
     case = CASES[name]
@@ -149,6 +151,7 @@ def test_names_of_columns(name: str, plain: Callable[[str], np.ndarray]) -> None
     np.testing.assert_allclose(predicted(renamed, model, names=names), plain(name), rtol=SAME)
 
 
+@pytest.mark.usefixtures("few_counts")
 @pytest.mark.parametrize("name", CASES)
 def test_unit_of_the_time(name: str, plain: Callable[[str], np.ndarray]) -> None:
     case = CASES[name]

@@ -140,6 +140,7 @@ def test_words_are_understood(words, known):
     assert {word: words.value(word, "c") for word in known} == known
 
 
+@pytest.mark.usefixtures("few_counts")
 def test_a_word_that_is_not_known_is_named_and_auto_goes_on_without_the_family():
     rng = np.random.default_rng(0)
     runs = runs_of({"a": 2e-13}, 24, rng).assign(zero=rng.choice(["none", "stage9"], 24))
@@ -232,6 +233,7 @@ def test_recomputed_layers_keep_their_inputs_and_one_is_at_work():
     assert recomputed["inputs"] == pytest.approx(10 * 4 * 2 * 1000 * 4000)
 
 
+@pytest.mark.usefixtures("few_counts")
 def test_auto_takes_it_for_a_memory_and_not_for_a_time():
     rng = np.random.default_rng(0)
     ways = rng.choice([1.0, 2.0, 4.0], (3, 50))

@@ -51,6 +51,7 @@ def wide(factors: int = 38) -> pd.DataFrame:
     return frame.assign(s=0.1 * frame.f0 + frame.f1 / frame.workers)
 
 
+@pytest.mark.usefixtures("few_counts")
 @pytest.mark.parametrize(
     ("frame", "intrinsic"),
     [
@@ -92,6 +93,7 @@ DRAWN = {
 }
 
 
+@pytest.mark.usefixtures("few_counts")
 @pytest.mark.parametrize(("scheme", "seed"), [(scheme, seed) for scheme, seeds in DRAWN.items() for seed in seeds])
 def test_levels_and_counts_that_a_side_lacks(scheme: str, seed: int) -> None:
     table = gp.read_table(drawn(seed), time="s", extrinsic="n,k", intrinsic="b", categorical="m,h,z")

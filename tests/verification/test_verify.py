@@ -12,7 +12,7 @@ from helpers import Shell, cases_in_text, done, refusal
 from scipy.stats import cauchy
 
 import genperf as gp
-from genperf.verification import Alarm, History, alarm_of
+from genperf.verification import MOST_SESSIONS, Alarm, History, alarm_of
 
 #: Benchmarks, and their milliseconds.
 NAMED = {"forward": 10.0, "backward": 20.0}
@@ -380,8 +380,8 @@ def test_times_that_never_differ_are_no_fault(sessions: tuple[np.ndarray, ...]) 
 
 def test_of_a_long_history_the_last_sessions_count() -> None:
     rng = np.random.default_rng(3)
-    sessions = np.repeat(np.arange(600), 2)
-    residuals = np.where(sessions < 300, -1.0, 1.0) + 0.01 * rng.normal(size=1200)
-    history = History(np.zeros(2), np.full(2, 600.0), 1.0, residuals, sessions)
+    sessions = np.repeat(np.arange(2 * MOST_SESSIONS), 2)
+    residuals = np.where(sessions < MOST_SESSIONS, -1.0, 1.0) + 0.01 * rng.normal(size=4 * MOST_SESSIONS)
+    history = History(np.zeros(2), np.full(2, 2.0 * MOST_SESSIONS), 1.0, residuals, sessions)
     for value, slow in ((1.0, False), (1.1, True)):
         assert judged(history, np.arange(2), np.full(2, value)).raised == slow
