@@ -1,7 +1,5 @@
 """What must not change a prediction: the order of rows and columns, names, units, and where it is computed."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """How the code speaks: plain names, numbers with a home, docstrings that say more than annotations, few arguments."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator

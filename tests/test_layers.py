@@ -1,7 +1,5 @@
 """The imports of the rooms, and what no file may do."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

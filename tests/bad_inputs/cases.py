@@ -1,7 +1,5 @@
 """Odd inputs: files of every wrong kind, and the arguments that read them. `messages.txt` holds the messages."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json

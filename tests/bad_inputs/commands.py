@@ -1,7 +1,5 @@
 """What users type, right and wrong: tables of every kind, and the commands of `commands.txt` that read them."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

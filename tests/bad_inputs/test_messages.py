@@ -3,8 +3,6 @@
 `GENPERF_GOLDEN=write python -m pytest -n 0 tests/bad_inputs/test_messages.py` writes the refusals anew, to be read.
 """
 
-from __future__ import annotations
-
 import ast
 import difflib
 import io

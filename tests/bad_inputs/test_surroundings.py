@@ -1,7 +1,5 @@
 """Odd surroundings: pipes, no home, narrow terminals, other locales, places that cannot be written."""
 
-from __future__ import annotations
-
 import json
 import locale
 import os

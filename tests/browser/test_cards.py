@@ -1,7 +1,5 @@
 """Cards and pages of some models: groups that borrow, slow steps, memory, runs that failed, a proposal."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

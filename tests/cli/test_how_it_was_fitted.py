@@ -1,7 +1,5 @@
 """How constants were found and what they are, as the command line prints them."""
 
-from __future__ import annotations
-
 import math
 import re
 

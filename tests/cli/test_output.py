@@ -1,7 +1,5 @@
 """What commands write: tables, JSON, CSV, figures."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import json

@@ -1,7 +1,5 @@
 """Endings of the process: signals, closed streams, readers that leave, killed runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

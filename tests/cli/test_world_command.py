@@ -1,7 +1,5 @@
 """`genperf list world`: the published series, with the source and licence of each."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -4,8 +4,6 @@ Bytes are cut, repeated, overwritten or replaced by words; in JSON and lines of 
 changed is still read. Unlike `fuzz.py` it is not guided by coverage, and needs nothing that the tests do not.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

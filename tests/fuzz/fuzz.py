@@ -3,8 +3,6 @@
 Further arguments are those of libFuzzer. `pip install -e ".[test,fuzz]"` installs what is needed.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What names, cells, settings and the ends of a file can be, so that something may go wrong with them."""
 
-from __future__ import annotations
-
 # fmt: off
 #: What a column, a level, a group, a file or a heading can be called.
 NAMES = (

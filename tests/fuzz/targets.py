@@ -1,7 +1,5 @@
 """What is fuzzed: functions of bytes that may raise errors of the user's, and no others."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

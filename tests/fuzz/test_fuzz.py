@@ -1,7 +1,5 @@
 """A short fuzz of everything that reads files of others, and odd names; `changes.py` and `fuzz.py` go on for long."""
 
-from __future__ import annotations
-
 import csv
 import random
 import re

@@ -1,7 +1,5 @@
 """`auto` on a series: what it says of good and bad input, and the figures it must keep."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Series that were measured less far learn from similar ones how they grow."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

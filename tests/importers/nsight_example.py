@@ -3,8 +3,6 @@
 python tests/importers/nsight_example.py
 """
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

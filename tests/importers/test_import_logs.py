@@ -1,8 +1,6 @@
 # ruff: noqa: E501 - lines of logs stand as they are printed.
 """Logs and result files of other tools."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import product

@@ -1,7 +1,5 @@
 """Traces and binary files of other tools, and what is exported to others."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Sequence

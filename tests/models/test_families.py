@@ -1,7 +1,5 @@
 """Every family: what it requires, its equation by hand, and one worker alone."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import product
 

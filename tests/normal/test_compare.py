@@ -1,7 +1,5 @@
 """What is normal among published series."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables as people keep them: what each column is read as, and what the question makes of it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

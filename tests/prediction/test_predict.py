@@ -1,7 +1,5 @@
 """Predictions: the configuration that is asked, bands, combinations, and the samples of a step."""
 
-from __future__ import annotations
-
 from statistics import NormalDist
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Faults of the machine: two writers of one file, a full disk, no memory, a clock that steps back."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """A fitted expression in other languages has the value that Python predicts."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

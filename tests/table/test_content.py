@@ -1,7 +1,5 @@
 """What stands in a file: zstd, formats that are no text, bounds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A table of any shape is read as what it holds: one small table a shape, with what is to be read from it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
