@@ -147,7 +147,7 @@ def all_searches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 #: Rooms whose tests are about answers: they fit the same tables often, and how a fit comes about is held elsewhere.
 ANSWERS = {"attribution", "browser", "causes", "cli", "docs", "fuzz", "importers", "one_run", "panel", "plots"}
-ANSWERS |= {"reporting", "result", "search", "table", "verification"}
+ANSWERS |= {"prediction", "reporting", "result", "search", "table", "verification"}
 
 
 @pytest.fixture(scope="session")
