@@ -55,9 +55,11 @@ Phrase: TypeAlias = tuple[int, str, str]
 MOST_WORDS = 5
 #: Before a count that is asked for, before what is compared, or those of it that keep a limit; between two values of
 #: one name, or two configurations; between a name and its value.
-_COUNTING, _WHICH, _LARGEST, _BETWEEN, _ALTERNATIVE, _OF_A_VALUE = (
+_COUNTING, _WHICH, _LARGEST, _SMALLEST, _BETWEEN, _ALTERNATIVE, _OF_A_VALUE, _JOINING = (
     re.compile(f"(?i){any_of(*(f'headers.{of}' for of in places.split()))}")
-    for places in ("how_many which", "which", "largest", "between", "alternative", "of_a_value")
+    for places in (
+        *("how_many which", "which", "largest", "smallest", "between", "alternative", "of_a_value", "joining"),
+    )
 )
 #: A column by which runs are of different times; before what something may be at most.
 _SESSION = re.compile(any_of("columns.session"))
@@ -511,6 +513,8 @@ class _Words(Meanings, dict=True):
         if not name or is_verb or (is_device and self.has_value(place + 1)) or self.longest(place, self.cell)[1] > end:
             return None
         column = column_by_name(self.legend, name, self.legend.columns) or ""
+        if (extreme := self.read_extreme(place, end, name, column)) is not None:
+            return extreme
         if (compared := self.read_compared(place, end, name, column)) is not None:
             return compared
         start, is_set = end, self.word(end) in _SIGNS - {"|"}
@@ -543,6 +547,20 @@ class _Words(Meanings, dict=True):
             self.compared = column
             return end, "", ""
         return None
+
+    def read_extreme(self, place: int, end: int, name: str, column: str) -> Phrase | None:
+        """Read a setting at the end of its numbers: `with the largest batch`, and not which one is best."""
+        before, of = self.word(place - 1), place - 2 - (self.word(place - 2).lower() == "the")
+        if not column and meant_by(name) == "batch":
+            column = column_of("global_batch", self.legend.columns) or ""
+        ends = self.legend.columns[column].ends if column and not self.has_value(end) else ()
+        extremes = {_SMALLEST: ends[:1], _LARGEST: ends[-1:]}
+        number = next((number for pattern, number in extremes.items() if pattern.fullmatch(before)), ())
+        if not number or meant_by(column) in LEVELS or not (self.word(of) == "|" or _JOINING.fullmatch(self.word(of))):
+            return None
+        if self.phrases[-1:] == [(before, before)]:
+            self.phrases.pop()
+        return end, column, f"{number[0]:.15g}"
 
     def read_value(self, place: int, end: int, start: int, name: str, column: str) -> Phrase | None:
         """Read the value that starts behind the end of a name: a cell, a number, or a word of a column of texts."""
