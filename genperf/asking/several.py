@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
+import numpy as np
 from rich.text import Text
 
 from genperf.asking.answer import MEASURED, Answer, Row, cost_of, footer_of, in_a_line, rows_of
@@ -106,21 +106,20 @@ def _ratio_line(answers: Sequence[Answer], names: Sequence[str]) -> str:
     ratio, gain = _ratio(rates[1], rates[0]), larger.growth.gain
     if gain is not None and larger.growth.start.count == smaller.growth.target.count:
         ratio = Interval(ratio.value, gain.lower, gain.upper)
-    times = f"{_times(ratio, of_smaller, larger.expected.interval)}"
+    times = _times(ratio, of_smaller, larger.expected.interval)
     return f"{of_larger} are {times}, with {three_digits(max(counts) / min(counts))} x as many"
 
 
 def _ratio(above: Interval, below: Interval) -> Interval:
-    """Return the ratio of two runs whose errors are independent, in which relative errors add as squares do."""
-    ratio = above.value / below.value
-    down, up = (
-        math.hypot(math.log(value.value / lower), math.log(upper / other.value))
-        for value, lower, other, upper in (
-            (above, above.lower, below, below.upper),
-            (below, below.lower, above, above.upper),
+    """Return the ratio of two runs whose errors are independent: relative errors add as squares do."""
+    (of_above, *above_ends), (of_below, *below_ends) = above.ends, below.ends
+    with np.errstate(divide="ignore"):
+        # A throughput may fall to zero.
+        (down_above, up_above), (down_below, up_below) = np.abs(
+            [np.log(np.divide(above_ends, of_above)), np.log(np.divide(below_ends, of_below))]
         )
-    )
-    return Interval(ratio, ratio * math.exp(-down), ratio * math.exp(up))
+    ratio, down, up = of_above / of_below, np.hypot(down_above, up_below), np.hypot(up_above, down_below)
+    return Interval(ratio, ratio * float(np.exp(-down)), ratio * float(np.exp(up)))
 
 
 def _times(ratio: Interval, other: str, coverage: float) -> str:
