@@ -87,4 +87,4 @@ def _datasets(out: Output) -> None:
     facts = [{"name": name, "rows": len(table), "columns": list(table.columns)} for name, table in tables.items()]
     if not out.written({"datasets": facts}):
         rows = [[name, str(len(table)), ", ".join(table.columns)] for name, table in tables.items()]
-        show_rows(["name", "rows", "columns"], rows, plain=out.no_color)
+        show_rows(["name", "rows", "columns"], rows)

@@ -90,9 +90,9 @@ class Output(Struct, frozen=True):
             self.note(f"wrote {self.plot}")
 
     def frame(self, table: Shown, title: str | None = None) -> None:
-        """Print a table: drawn on a terminal, plain aligned text in a pipe."""
+        """Print a table as aligned text."""
         rows = zip(*([cell(v) for v in cells.tolist()] for _, cells in table.items()), strict=True)
-        show_rows([str(name) for name, _ in table.items()], rows, title, self.no_color)
+        show_rows([str(name) for name, _ in table.items()], rows, title)
 
     def styled(self, lines: Iterable[Text]) -> None:
         """Print styled lines: with colours on a terminal, the same text without them elsewhere."""
@@ -140,7 +140,7 @@ def show_json(value: Any) -> None:
     click.echo(json.dumps(finite(value), indent=1, allow_nan=False, ensure_ascii=False, default=as_text))
 
 
-def show_predictions(table: Shown, plain: bool = False) -> None:
+def show_predictions(table: Shown) -> None:
     """Print predictions; where the lines would not fit, the reasons of the verdicts are footnotes."""
     columns = {str(name): [cell(v) for v in cells.tolist()] for name, cells in table.items()}
     widths = [max(len(name), *map(len, cells), 0) for name, cells in columns.items() if len(cells)]
@@ -151,31 +151,17 @@ def show_predictions(table: Shown, plain: bool = False) -> None:
         marks = {reason: f"[{k}]" for k, reason in enumerate((r for r in dict.fromkeys(reasons) if r), 1)}
         verdicts = zip(columns["verdict"], reasons, strict=True)
         columns["verdict"] = [f"{verdict} {marks.get(reason, '')}".rstrip() for verdict, reason in verdicts]
-    show_rows(list(columns), zip(*columns.values(), strict=True), plain=plain)
+    show_rows(list(columns), zip(*columns.values(), strict=True))
     for reason, mark in marks.items():
         tell(f"{mark} {reason}")
 
 
-def show_rows(
-    head: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None, plain: bool = False
-) -> None:
+def show_rows(head: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> None:
     """Print rows of text under a head; numbers are aligned to the right."""
     head, body = [visible(name) for name in head], [[visible(text) for text in row] for row in rows]
     right = [
         bool(body) and all(_NUMBER.fullmatch(row[j].replace("±", "").strip()) for row in body) for j in range(len(head))
     ]
-    if sys.stdout.isatty() and not plain and "NO_COLOR" not in os.environ:
-        from rich.console import Console
-        from rich.table import Table as Drawn
-        from rich.text import Text
-
-        drawn = Drawn(title=None if title is None else Text(visible(title)), title_justify="left")
-        for name, aligned in zip(head, right, strict=True):
-            drawn.add_column(name, justify="right" if aligned else "left")
-        for row in body:
-            drawn.add_row(*(Text(c) for c in row))
-        Console().print(drawn)
-        return
     widths = [max(len(head[j]), *(len(row[j]) for row in body), 0) if body else len(head[j]) for j in range(len(head))]
     if title:
         tell(title)
@@ -201,11 +187,11 @@ def cell(value: Any) -> str:
 
 @contextmanager
 def progress(quiet: bool = False, what: str = "") -> Iterator[Progress | None]:
-    """Show the phases of a computation; or only how many of `what` are done, by the function that is yielded."""
-    if quiet:
+    """Show on a terminal the phases of a computation; or how many of `what` are done, by the function yielded."""
+    if quiet or not sys.stderr.isatty():
         yield None
         return
-    with _bar() if sys.stderr.isatty() else _one_line() as show:
+    with _bar() as show:
         if what:
             yield partial(show, what)
         else:
@@ -234,26 +220,3 @@ def _bar() -> Iterator[Callable[[str, int, int], None]]:
                 update(description=phase, completed=done, total=total or None)
 
         yield show
-
-
-@contextmanager
-def _one_line() -> Iterator[Callable[[str, int, int], None]]:
-    """Print once how long a phase that counts will take, where it is long."""
-    announced, current, start, done_before = False, "", 0.0, 0
-
-    def show(phase: str, done: int, total: int) -> None:
-        nonlocal announced, current, start, done_before
-        if phase != current:
-            current, start, done_before = phase, time.monotonic(), done
-            return
-        elapsed = time.monotonic() - start
-        # Before two seconds the estimate is poor.
-        if announced or elapsed < UNSEEN_S or done <= done_before:
-            return
-        seconds_left = elapsed / (done - done_before) * (total - done)
-        # For less, people keep their attention without a word (Nielsen, "Usability Engineering", 1993).
-        if seconds_left >= 10.0:
-            announced = True
-            click.echo(f"{phase}: {done:,} of {total:,} done, about {seconds_left:.0f} s left", err=True)
-
-    yield show

@@ -113,7 +113,7 @@ def predict(
         out.note(f"cost is that of {unit_of_work}, at {prices_text(texts)}")
     if not out.written({"predictions": records(predicted)} if out.as_json else {}, predicted) and not out.output:
         printed = rounded(predicted, fitted, shows)
-        show_predictions(printed, plain=out.no_color)
+        show_predictions(printed)
         targets = [result.schema.target for result in (fitted.first, *fitted.first.further.values())]
         units = {"throughput": rate_unit(targets[0].samples), **{target.name: target.unit for target in targets}}
         if units_shown := [f"{name} in {unit}" for name, unit in units.items() if name in printed and unit]:

@@ -4,7 +4,6 @@ import contextlib
 import errno
 import glob
 import os
-import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -41,7 +40,7 @@ def writable(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 
 
 def refuse_unwritable(path: str) -> None:
-    """Refuse a file that cannot be written, and clear away what killed runs left of it."""
+    """Refuse a file that cannot be written."""
     if path == "-":
         return
     with _explained(path, "cannot be written"):
@@ -50,7 +49,6 @@ def refuse_unwritable(path: str) -> None:
             return
         if target.exists() and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        _clear_unfinished(target)
         file, name = _unfinished(target)
         file.close()
         name.unlink(missing_ok=True)
@@ -145,7 +143,6 @@ def _explained(path: str, complaint: str, otherwise: str = "name another file") 
 
 def _replace(target: Path, pieces: Iterable[bytes]) -> None:
     """Write an unfinished file beside the target, to the disk, and give it the target's name."""
-    _clear_unfinished(target)
     file, name = _unfinished(target)
     try:
         with file:
@@ -167,41 +164,10 @@ def _replace(target: Path, pieces: Iterable[bytes]) -> None:
             os.close(folder)
 
 
-def _prefix(target: Path) -> str:
-    return f".{target.name.encode()[NAME_PART].decode(errors='ignore')}."
-
-
 def _unfinished(target: Path) -> tuple[BinaryIO, Path]:
-    """Return a new locked file beside the target, and its name."""
+    """Return a new file beside the target, and its name."""
     import secrets
 
-    while True:
-        name = target.parent / f"{_prefix(target)}{secrets.token_hex(4)}{UNFINISHED}"
-        file = open(name, "xb")  # noqa: SIM115
-        _lock(file, wait=True)
-        # Another run may have cleared it away before it was locked.
-        if name.exists():
-            return file, name
-        file.close()
-
-
-def _clear_unfinished(target: Path) -> None:
-    """Remove the unfinished files of killed runs: the ones that no living process has locked."""
-    pattern = re.compile(re.escape(_prefix(target)) + r"\w{8}" + re.escape(UNFINISHED))
-    for name in os.listdir(target.parent):
-        if not pattern.fullmatch(name):
-            continue
-        with contextlib.suppress(OSError), open(target.parent / name, "r+b") as file:
-            if _lock(file, wait=False):
-                (target.parent / name).unlink(missing_ok=True)
-
-
-def _lock(file: BinaryIO, wait: bool) -> bool:
-    """Lock a file until it is closed, or its process ends; False where another process has it, or locks are unknown."""
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except (ImportError, OSError):
-        return False
-    return True
+    begin = target.name.encode()[NAME_PART].decode(errors="ignore")
+    name = target.parent / f".{begin}.{secrets.token_hex(4)}{UNFINISHED}"
+    return open(name, "xb"), name

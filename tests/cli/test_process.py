@@ -60,12 +60,7 @@ def test_a_signal_keeps_what_is_fitted(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*.json*"))
 
 
-def test_a_killed_run_is_cleared_away_and_a_living_one_is_not(tmp_path: Path) -> None:
-    dead = tmp_path / f".m.json.abcd1234{UNFINISHED}"
-    dead.write_text("half")
-    foreign = tmp_path / ".m.json.backup"
-    foreign.write_text("mine")
-
+def test_two_runs_that_write_a_file_leave_the_last_one_whole(tmp_path: Path) -> None:
     def pieces():
         living = [p for p in tmp_path.iterdir() if p.name.endswith(UNFINISHED)]
         assert len(living) == 1
@@ -74,7 +69,7 @@ def test_a_killed_run_is_cleared_away_and_a_living_one_is_not(tmp_path: Path) ->
         yield "first"
 
     write_whole(tmp_path / "m.json", pieces())
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".m.json.backup", "m.json"]
+    assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
     assert (tmp_path / "m.json").read_text() == "first"
 
 
