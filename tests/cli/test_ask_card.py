@@ -96,7 +96,7 @@ def test_whether_a_run_fits_a_memory_is_told(shell: Shell) -> None:
         ("does batch 64 fit in 8 GB on 16 gpus", "Does not fit in 8 GB: the lower end"),
         ("does batch 64 fit in 9.7 GB on 32 gpus", "ikely (fits|does not fit) in 9.7 GB: the upper end"),
         ("does batch 64 fit in 10 GiB on 16 gpus", "Fits in 10 GiB: the upper end of the interval is 9.[67]\\d? GB"),
-        ("largest batch that fits in 8 GB on 16 gpus", "32 fits in 8 GB(.|\n)*64 does not fit in 8 GB"),
+        ("largest batch that fits in 8 GB on 16 gpus", "32: fits in 8 GB(.|\n)*64: does not fit in 8 GB"),
     ):
         assert_says(done(shell, "ask", "memory.csv", question), [said])
 
