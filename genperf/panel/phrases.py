@@ -583,6 +583,8 @@ class _Words(Meanings, dict=True):
                 return start + 3, of_one, value
             with_unit = self.word(end) == "=" and unit.isalpha() and amount(f"{value}{unit}") is not None
             return start + 1 + with_unit, name, value + unit * with_unit
+        # Behind `fp16 precision: ` the cell of another column stands for itself.
+        is_text &= other is None
         if value and (self.word(end) == "=" or (is_text and value not in _SIGNS and not self.only_asks(value))):
             return start + 1, name, value
         return None
@@ -649,7 +651,9 @@ class _Words(Meanings, dict=True):
         for end in range(min(place + MOST_WORDS, len(self.words)) if last is None else last, place, -1):
             phrase = self.words[place:end]
             if _SIGNS.isdisjoint(phrase) and (meant := meaning(" ".join(phrase))):
-                # The 4 of `gemma-4 4 gpus` says nothing more of the cell.
+                # The 4 of `gemma-4 4 gpus` says nothing more of the cell, that of `gemma 4 on 8 gpus` is its own.
+                words, words_before = (singular_words(" ".join(part)) for part in (phrase, phrase[:-1]))
                 is_more = _NUMBER.fullmatch(phrase[-1]) is None or meaning(" ".join(phrase[:-1])) != meant
+                is_more |= words in self.cells and words != words_before
                 return meant, end if is_more or len(phrase) == 1 else end - 1
         return None, place
