@@ -360,7 +360,7 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
             lacks = (
                 ("a price", "--price 2/h") if what == _COST else ("the work of a step", "--work, the samples of a step")
             )
-            raise GenperfError(f"the {what} of a period need {lacks[0]}", hint=lacks[1])
+            raise GenperfError(f"the {what} of a period cannot be told without {lacks[0]}", hint=lacks[1])
         name = re.sub(r"(?<=\d)(?=[a-z])", " ", f"{_IN}{period}")
         unit = growth.price.currency if what == _COST and growth.price is not None else what
         return name, unit, Interval(*(seconds * end for end in rate.ends))

@@ -236,7 +236,8 @@ class Reading(Struct, eq=False, dict=True):
     def is_of_requests(self, name: str) -> bool:
         """Tell whether a time is that of one request, beside a rate of them: `p99_ms` beside `req/s`."""
         rates = [column for column in self.with_role("measured") if column.kind == "rate" and not column.header.shared]
-        return bool(rates) and not words_in(name).isdisjoint(words_of("headers.response"))
+        is_of_step = self.columns[name].header.of != ""
+        return bool(rates) and not is_of_step and not words_in(name).isdisjoint(words_of("headers.response"))
 
     def scaling_by(self, name: str) -> tuple[str, str]:
         """Return the kind of scaling that the columns beside a time show, and why; or nothing.
