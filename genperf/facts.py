@@ -222,11 +222,18 @@ class Training(Struct, frozen=True):
     tokens: float | None = None
     #: Operations per second of a device at most (`genperf.peaks`).
     peak: float | None = None
+    #: Whether its tokens of a second are asked for.
+    per_second: bool = False
 
     def shows(self, priced: bool) -> dict[str, str]:
         """Return the quantities that are asked about, each as the formula of its own name: see `derived_columns`."""
         tokens, peak = self.tokens is not None, self.peak is not None
-        answering = {"tokens_per_s": tokens or peak, "days": tokens, "training_cost": tokens and priced, "mfu": peak}
+        answering = {
+            "tokens_per_s": tokens or peak or self.per_second,
+            "days": tokens,
+            "training_cost": tokens and priced,
+            "mfu": peak,
+        }
         return {name: name for name, is_answer in answering.items() if is_answer}
 
     @property

@@ -27,6 +27,7 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.table.clean import finite, label
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import (
+    MONEY_IN_NAME,
     RELATIVE,
     STEP_WORDS,
     TIME_UNITS,
@@ -154,6 +155,23 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     runs: int = 0
     #: What the words of the question are about: normal, why.
     topics: tuple[str, ...] = ()
+    #: What they ask for: cost, tokens/s.
+    requested: tuple[str, ...] = ()
+
+    @cached_property
+    def lacks(self) -> tuple[tuple[str, str], ...]:
+        """What is asked for and not answered, each with the reason and the option that gives it."""
+        if self.facts is None:
+            return ()
+        names = dict[str, str]()
+        for what in self.requested:
+            names.setdefault(_lack_of(self, self.facts, what), _REQUESTED.get(what, what))
+        return tuple((name, why) for why, name in names.items() if why)
+
+    @property
+    def lacking(self) -> list[str]:
+        """The same in sentences."""
+        return [f"{name} is asked for, and {why}" for name, why in self.lacks]
 
     @property
     def sentences(self) -> dict[str, str]:
@@ -229,7 +247,7 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
         if reading is not None:
             plain |= {"roles": reading.roles.texts, "mapping": reading.mapping, "read_as": reading.read_as()}
             plain["left_out"] = list(self.left_out)
-        plain["notes"] = list(self.notes)
+        plain["notes"] = [*self.notes, *self.lacking]
         plain |= {"at": self.answers[0].at if facts is None else dict(facts.at), "taken": self.taken, **self.numbers}
         if facts is not None:
             plain |= {"verdict": facts.expected.verdict, "reason": facts.expected.reason}
@@ -383,6 +401,43 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
         times = growth.target.count / growth.smallest.count
         return _SPEEDUP, "x", Interval(*(times * end for end in efficiency.ends))
     return "efficiency", "", efficiency if is_relative(want) and "eff" in plain else None
+
+
+#: What a question asks for → what its answer calls it.
+_REQUESTED = {"job": _JOB[0], "step": "step time"}
+
+
+def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
+    """Return why something that is asked for is not answered, and what gives it; empty where it is answered."""
+    growth, plan, is_time = facts.growth, facts.plan, facts.expected.is_time
+    shown = [header_of(value.quantity) for value in answer.answers]
+    is_job = growth.whole and growth.sample not in STEP_WORDS
+    option = growth.work_option or ("--work 256" if growth.whole else f"--work '32*{growth.name}'")
+    no_work = f"the samples of a step are not known: {option}"
+    if quantity == _COST:
+        is_priced = growth.costs is not None or (plan is not None and plan.price is not None)
+        names = [*(value.quantity for value in answer.answers), *facts.further]
+        if is_priced or any(MONEY_IN_NAME.fullmatch(name.lower()) for name in names):
+            return ""
+        return no_work if growth.price is not None else "no price is known: --price 2/h"
+    if not is_time or is_job:
+        return ""
+    if quantity in ("job", "epoch"):
+        if plan is not None or "days" in facts.quantities:
+            return ""
+        of_tokens = growth.sample == "tokens"
+        work, hint = (growth.sample, "300B" if of_tokens else "1M") if growth.rated else ("steps", "'10000 steps'")
+        return f"its {work} are not known: --{'tokens' if of_tokens else 'samples'} {hint}"
+    if quantity == "step":
+        is_shown = growth.of_steps or any(of.kind == "time" and of.of == "step" for of in shown)
+        return "" if is_shown else no_work
+    rate = header_of(quantity)
+    if any(of.kind == "rate" and of.counted in (rate.counted, "") for of in shown):
+        return ""
+    if not growth.rated:
+        return no_work
+    is_known = rate.counted != "tokens" or growth.sample == "tokens" or "tokens_per_s" in facts.quantities
+    return "" if is_known else "the tokens of a sample are not known: --let seq_length=2048"
 
 
 def _per_one(growth: GrowthCounts, level: str) -> str:
@@ -673,8 +728,14 @@ def _verdict_and_next_step(answer: Answer, width: int) -> Iterator[Text]:
     earlier = (note for note in answer.notes if note.startswith(EARLIER))
     if worth := next(earlier, record_line(answer.facts)):
         yield Text("  " + worth)
+    yield from lacking_of(answer)
     if step := next_line(answer.facts):
         yield Text.assemble(("→ next", "bold"), "  ", step)
+
+
+def lacking_of(answer: Answer) -> Iterator[Text]:
+    """Yield what is asked for and not answered, with what gives it, a line each."""
+    yield from (Text.assemble((f"? {name}", "bold"), "  ", why) for name, why in answer.lacks)
 
 
 def _picture(curve: Curve, width: int, rows: int, scale: float = 1.0) -> list[Text]:

@@ -71,6 +71,7 @@ from genperf.search.space import layouts, split_columns
 from genperf.search.suggest import suggest
 from genperf.table.cells import Source, source_of_columns
 from genperf.vocabulary import words_of
+from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import LEVELS, LOAD, column_of, meant_by, words_in
 from genperf.words.limit import COMPUTATION
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
@@ -113,6 +114,8 @@ class Question(Struct, frozen=True):
     words: tuple[str, ...] = ()
     #: What is asked about by name: normal, why.
     topics: tuple[str, ...] = ()
+    #: What its words ask for, by the section `requested`, and rates: cost, tokens/s.
+    requested: tuple[str, ...] = ()
     #: What the first quantity may be at most, such as the memory of a device, `80GB`: whether it stays below is told.
     limit: str = ""
     #: The efficiency below which it may fall at some count.
@@ -148,7 +151,7 @@ class Question(Struct, frozen=True):
         limit = of_words.limit or self.limit
         level, times = of_words.level or self.level, of_words.times or self.times
         question = replace(self, price=price, plan=plan, training=training, topics=topics)
-        return replace(question, limit=limit, level=level, times=times)
+        return replace(question, limit=limit, level=level, times=times, requested=of_words.requested)
 
     def on_device(self, cells: Collection[str]) -> Self:
         """Return the question with the memory and the peak of the only device that cells name, where these are asked.
@@ -170,7 +173,19 @@ class Question(Struct, frozen=True):
 
 #: The options that may stand among the words of a question.
 OPTIONS_OF_WORDS = (
-    *("tokens", "samples", "deadline", "budget", "price", "peak", "limit", "efficiency", "best", "multiple"),
+    *(
+        "tokens",
+        "samples",
+        "deadline",
+        "budget",
+        "price",
+        "peak",
+        "limit",
+        "efficiency",
+        "best",
+        "multiple",
+        "requested",
+    ),
 )
 
 
@@ -197,6 +212,7 @@ def question_of(
         limit=str(plan.get("limit") or ""),
         level=float(str(plan["efficiency"]).rstrip("%")) / 100.0 if plan.get("efficiency") else None,
         times=float(str(plan["multiple"])) if plan.get("multiple") else None,
+        requested=tuple(filter(None, str(plan.get("requested") or "").split(", "))),
     )
 
 
@@ -380,8 +396,10 @@ def facts_of(
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
 
     step_parts = () if panel.legend is None else panel.legend.parts
-    training = question.training
     in_group = panel.within(question.constants) if question.constants else panel
+    wants_tokens = expected.is_time and any(header_of(name).counted == "tokens" for name in question.requested)
+    per_second = wants_tokens and quantities_of(in_group).has("tokens_per_s")
+    training = replace(question.training, per_second=True) if per_second else question.training
     quantities = reported_of(result, in_group, query, expected, training, question.price)
 
     def limit() -> Limit:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from genperf.asking.answer import MEASURED, Answer, Row, cost_of, footer_of, in_a_line, rows_of
+from genperf.asking.answer import MEASURED, Answer, Row, cost_of, footer_of, in_a_line, lacking_of, rows_of
 from genperf.errors import listed
 from genperf.facts import Facts, Interval
 from genperf.panel.evidence import is_size
@@ -85,6 +85,7 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     for verdict, answer in farthest.items():
         mark = (f"{MARKS[verdict]} {verdict}", f"bold {COLORS[verdict]}")
         yield Text.assemble(mark, "  ", verdict_line(answer.answers[0].reason))
+    yield from lacking_of(answers[0])
     steps = [next_line(answer.facts) for answer in answers if answer.facts is not None]
     for step in [*dict.fromkeys(filter(None, steps))][-1:]:
         yield Text.assemble(("→ next", "bold"), "  ", step)

@@ -386,7 +386,7 @@ def ask_fitted(
     facts = replace(facts, series=series, taken={**facts.taken, **left_open})
     measured_value, _ = _in_unit_of_column(schema.measured, schema, facts.at, facts.predicted)
     answer = Answer((replace(measured_value, facts=facts),), facts, taken=dict(facts.taken), notes=requested.notes)
-    answer = replace(answer, topics=question.topics) if question.topics else answer
+    answer = replace(answer, topics=question.topics, requested=question.requested)
     answer = with_limit(answer, question.limit) if question.limit else answer
     answer = with_share(answer, schema)
     derived = wanted_of(answer, want) if want else None
@@ -480,9 +480,14 @@ def ask_recognised(
         # No column has that name: it may follow from what was measured.
         answer = ask_recognised(replace(opened, want=None), at, "", question, seed, fits) if wanted else None
         value = None if answer is None else wanted_of(answer, str(wanted))
-        if answer is None or value is None:
+        if answer is not None and value is not None:
+            return replace(answer, answers=(value, *answer.answers[1:]))
+        lacking = (
+            None if answer is None or want is not None else replace(answer, requested=(*answer.requested, str(wanted)))
+        )
+        if lacking is None or not lacking.lacks:
             raise
-        return replace(answer, answers=(value, *answer.answers[1:]))
+        return lacking
     question = question or Question()
     question = question.with_words(opened.options) if opened.options else question
     if reading is not None:
@@ -746,6 +751,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             source=source.name,
             runs=int(self.series.rows.sum()),
             topics=self.question.topics,
+            requested=self.question.requested,
         )
 
     def _in_another_series(

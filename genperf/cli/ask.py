@@ -164,7 +164,7 @@ def _show(
     from genperf.asking.several import differing_values
 
     if full and not out.quiet:
-        tell_all([line for line in (answers[0].read_as, *answers[0].notes) if line])
+        tell_all([line for line in (answers[0].read_as, *answers[0].notes, *answers[0].lacking) if line])
     for answer, apart in zip(answers, differing_values(at), strict=True):
         if apart:
             tell(f"At {join_values(apart)}:")
@@ -172,6 +172,7 @@ def _show(
             texts = [answer.sentences[key] for key in keys if key in answer.sentences]
             # What cannot be relied on is said of each topic.
             texts += [answer.sentences["sure"]] if texts and answer.verdict == BLIND else []
+            texts += answer.lacking
             tell_all(texts or ["nothing of it is known: --full shows what is"])
             continue
         if answer.taken and not out.quiet:

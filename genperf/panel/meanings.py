@@ -83,6 +83,13 @@ class Meanings(Struct, dict=True):
         return sized[0] if len(sized) == 1 else None
 
     @cached_property
+    def link(self) -> str:
+        """The only column of numbers without a meaning, of which a bandwidth is; empty without one."""
+        settings = [n for n, e in self.legend.columns.items() if e.numeric and e.distinct > 1 and not header_of(n).kind]
+        unknown = [name for name in settings if meant_by(name) is None]
+        return unknown[0] if len(unknown) == 1 else ""
+
+    @cached_property
     def words_of_headers(self) -> frozenset[str]:
         """The words of all names of columns: what one of these is about is not common English."""
         return frozenset().union(*map(words_in, self.legend.columns))

@@ -31,6 +31,7 @@ from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import (
     STEP_WORDS,
     TIME_UNITS,
+    bandwidth_of,
     canonical_time,
     header_of,
     unit_of,
@@ -134,6 +135,11 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     if is_list or has_job or has_count or f"--{LAYOUT}" in values or "--best" in values:
         # The rows of a list show which is best, of a plan the cheapest count is answered, and of layouts the best one.
         values = {n: of_name for n, of_name in values.items() if of_name != [n] or command_about(n) not in _COMPARISONS}
+    spelled = (rf"(?i)(?<!\w){any_of(f'requested.{of}')}(?!\w)" for of in section("requested"))
+    requested = [of for of, pattern in zip(section("requested"), spelled, strict=True) if re.search(pattern, text)]
+    # `what does fsdp cost` compares.
+    requested = [of for of in requested if not (words.compared and of == "cost")]
+    values |= {"--requested": [", ".join(requested)]} if requested else {}
     if contradiction := _several_values(words, settings, columns, values):
         raise contradiction
     options |= {name.removeprefix("--"): text for name, (text,) in values.items() if name[0] == "-"}
@@ -333,6 +339,8 @@ class _Words(Meanings, dict=True):
             return place + 1, "--efficiency", value
         if not _NUMBER.fullmatch(value):
             return None
+        if self.link and bandwidth_of(noun, noun):
+            return place + 2, self.link, value
         work, end = self.longest(place + 1, self.measured_work)
         if work and (number := amount(value)) is not None:
             # `200k env steps/second` is a speed, `1B env steps` is work.

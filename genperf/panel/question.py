@@ -88,9 +88,10 @@ class Requested(Struct, frozen=True):
 
     def of_settings(self) -> Self:
         """Return a question without options among its words; one with them is refused."""
-        if self.options:
-            texts = (f"--{name} {shlex.quote(text)}" if text else f"--{name}" for name, text in self.options.items())
-            what = f"no setting of a run: {listed([*self.options])}"
+        options = {name: text for name, text in self.options.items() if name != "requested"}
+        if options:
+            texts = (f"--{name} {shlex.quote(text)}" if text else f"--{name}" for name, text in options.items())
+            what = f"no setting of a run: {listed([*options])}"
             raise TableError(what, hint=f"leave it out; in words ask takes {' '.join(texts)}")
         return self
 
@@ -135,8 +136,10 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
         # A kind or a count is no quantity that may be wanted: without a value it stays open, as what may limit a run.
         is_about = "why" in options
         settings_named = (n for n in nameless if is_about and column_by_name(legend, n, legend.columns))
-        open_settings = (*(n for n in nameless if meant_by(n) in LEVELS or n in legend.of_names), *settings_named)
-        absent += [n for n in nameless if n not in {*open_settings}]
+        # `on h100` is of another device, unless the title names it.
+        counting = {n for n in nameless if meant_by(n) in LEVELS and device_in(n) is None}
+        open_settings = {*counting, *settings_named, *legend.of_names}
+        absent += [n for n in nameless if n not in open_settings and not in_title(n, legend.title)]
     for name, value in at.items():
         column, text, measured = _column_of_setting(legend, name, value.strip())
         if measured and _is_setting(legend, measured):
@@ -183,6 +186,10 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     # A rate, `samples/second`, is answered, and the unit of `10 Gbit/s` says no more than its number.
     is_rate = {word for word in absent if word.endswith("/s") or ("/" in word and header_of(word).kind == "rate")}
     absent = [word for word in absent if word not in is_rate]
+    # Whether the runs count such a thing is told beside.
+    rates = sorted(word for word in is_rate if header_of(word).kind == "rate")
+    of_words = ", ".join(filter(None, (options.get("requested", ""), *rates)))
+    options |= {"requested": of_words} if of_words else {}
     spelled = {*legend.columns, *map(counted_noun, legend.columns)}
     is_known = bool(settings.at or constant_notes or "why" in options)
     cells = [cell for entry in legend.columns.values() for cell in entry.levels]

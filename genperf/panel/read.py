@@ -59,7 +59,9 @@ def legend_of(
     names = {column: {**taken.columns, "": taken.kind_column} for column, taken in source.names.items()}
     mapped = {canonical: column for canonical, column in (mapping or {}).items() if column in columns}
     aliases = {**source.aliases, **mapped}
-    return Legend(columns, len(source), aliases, tuple(source.headers), names, title=source.caption)
+    # A file's name is a title as well.
+    title = f"{source.caption} {Path(source.name).stem}".strip()
+    return Legend(columns, len(source), aliases, tuple(source.headers), names, title=title)
 
 
 def _of_cells(texts: list[str]) -> NamedColumn:
