@@ -58,6 +58,7 @@ from genperf.panel.meanings import MEMORY_IN_NAME
 from genperf.panel.panel import Panel, StepWork, several_nodes
 from genperf.panel.phrases import LAYOUT, OF_THE_DEVICE
 from genperf.panel.quantities import LACKS, paid_by_runs, paid_for, parameters_of, price_of, quantities_of, training_of
+from genperf.panel.question import ABSENT
 from genperf.panel.read import Recognised
 from genperf.panel.reading import Reading, column_named
 from genperf.peaks import device_in, devices
@@ -122,6 +123,8 @@ class Question(Struct, frozen=True):
     level: float | None = None
     #: How many times as fast a count is sought as the configuration, or as the largest of the runs.
     times: float | None = None
+    #: A configuration that a count is sought to be as fast as: `64xA100`.
+    match: str = ""
 
     def about(self, result: FitResult, group: Mapping[str, str]) -> Self:
         """Return the question about the model of a group, whose batch is that of its steps."""
@@ -151,7 +154,18 @@ class Question(Struct, frozen=True):
         limit = of_words.limit or self.limit
         level, times = of_words.level or self.level, of_words.times or self.times
         question = replace(self, price=price, plan=plan, training=training, topics=topics)
-        return replace(question, limit=limit, level=level, times=times, requested=of_words.requested)
+        texts = {"limit": limit, "match": of_words.match}
+        return replace(question, **texts, level=level, times=times, requested=of_words.requested)
+
+    def as_fast_as(self, other: Answer) -> Self:
+        """Return the question with the plan to be as fast as the configuration of another answer."""
+        facts, rate = other.facts, other.throughput
+        if absent := [note for note in other.notes if note.startswith(ABSENT)]:
+            raise GenperfError(f"{self.match} is {absent[0]}", hint="a configuration of the runs")
+        if facts is None or not facts.expected.is_time:
+            raise GenperfError(f"no speed of {self.match} is known", hint="--samples 1000 --deadline 1s is a speed")
+        of_job = Plan(1.0, deadline=facts.expected.value.value, of_job=True)
+        return replace(self, plan=of_job if rate is None else Plan(rate, deadline=1.0), match="")
 
     def on_device(self, cells: Collection[str]) -> Self:
         """Return the question with the memory and the peak of the only device that cells name, where these are asked.
@@ -173,19 +187,8 @@ class Question(Struct, frozen=True):
 
 #: The options that may stand among the words of a question.
 OPTIONS_OF_WORDS = (
-    *(
-        "tokens",
-        "samples",
-        "deadline",
-        "budget",
-        "price",
-        "peak",
-        "limit",
-        "efficiency",
-        "best",
-        "multiple",
-        "requested",
-    ),
+    *("tokens", "samples", "deadline", "budget", "price", "peak", "limit", "efficiency", "best", "multiple"),
+    *("match", "requested"),
 )
 
 
@@ -212,6 +215,7 @@ def question_of(
         limit=str(plan.get("limit") or ""),
         level=float(str(plan["efficiency"]).rstrip("%")) / 100.0 if plan.get("efficiency") else None,
         times=float(str(plan["multiple"])) if plan.get("multiple") else None,
+        match=str(plan.get("match") or ""),
         requested=tuple(filter(None, str(plan.get("requested") or "").split(", "))),
     )
 

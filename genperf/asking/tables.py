@@ -371,6 +371,7 @@ def ask_fitted(
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
     question, options = question or Question(), {n: of for n, of in requested.options.items() if n != "want"}
     question = question.with_words(options) if options else question
+    question = question.as_fast_as(ask_fitted(fitted, {SCALE: question.match})) if question.match else question
     group, fitted = group_of_question(models, wanted, question)
     question = question.about(fitted, group)
     left_open = {n: level for n, level in group.items() if any(other[n] != level for other, _ in models)}
@@ -472,7 +473,7 @@ def ask_recognised(
 
     `fits` are the models of other configurations of one question, to which those of this one are added.
     """
-    opened = opened.for_question(at, want)
+    table, opened = opened, opened.for_question(at, want)
     wanted, notes_of_question = opened.want, opened.notes
     try:
         reading = reading_of_one_configuration(opened)
@@ -490,6 +491,8 @@ def ask_recognised(
         return lacking
     question = question or Question()
     question = question.with_words(opened.options) if opened.options else question
+    if question.match:
+        question = question.as_fast_as(ask_recognised(table, {SCALE: question.match}, "", seed=seed, fits=fits))
     if reading is not None:
         if question.plan or question.training.tokens:
             what = "the runs are of one configuration: how long a training takes is answered of several counts"

@@ -457,7 +457,9 @@ class _Words(Meanings, dict=True):
     def work_option(self, counted: str, text: str) -> str:
         """Return the option of an amount of work; what the runs do not count is refused."""
         counts = self.work_counted
-        if counted not in {*counts, "tokens", "samples"} and (counts or counted == "epochs"):
+        # A sample may be an image, or anything but a token or an epoch.
+        may_be_samples = "samples" in counts and counted != "epochs"
+        if counted not in {*counts, "tokens", "samples"} and (counts or counted == "epochs") and not may_be_samples:
             what = f"'{text}' are asked, and the runs count {listed(sorted(counts)) or 'no work'}"
             of_each = f", as in {text} of 1.28M samples" if counted == "epochs" else ""
             raise TableError(what, hint=f"--samples, of what the runs count{of_each}")

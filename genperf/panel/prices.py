@@ -13,14 +13,12 @@ from genperf.facts import CURRENCY_SIGN
 from genperf.panel.evidence import MONEY, TableColumn
 from genperf.panel.legend import Legend, RunPrice
 from genperf.panel.reading import Reading
-from genperf.vocabulary import any_of
+from genperf.vocabulary import any_of, section
 from genperf.vocabulary.headers import DEVICE_WORDS, TIME_UNITS, Header
 from genperf.vocabulary.names import LEVELS, WAYS, meant_by, words_in
 
 #: Relative difference up to which the prices of runs are the same.
 SAME_PRICE = 0.01
-#: Hours of a period that has no unit of time, as clouds bill them.
-HOURS_OF = {"week": 168.0, "month": 730.0, "year": 8760.0}
 #: The sign of money, or its letters, perhaps of a thousand: `k$`, `CHF`.
 _CURRENCY = re.compile(rf"(\bk)?({CURRENCY_SIGN}|(?<![^\W_])(?i:{any_of('columns.currency')})(?![^\W_]))")
 #: What tells how many devices there are, beside nodes.
@@ -39,7 +37,7 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str], name
     in proportion to the count.
     """
     money = [c for c in (*reading.with_role("ratio"), *reading.with_role("consequence")) if MONEY in c.reasons]
-    periods = [(c, hours) for c in money for name, hours in HOURS_OF.items() if _is_per(name, c.name)]
+    periods = [(c, float(hours)) for c in money for hours in section("periods") if _is_per(hours, c.name)]
     priced = [c for c in money if c.kind == "rate"]
     priced += [replace(c, values=c.values / hours, header=Header("rate", "h")) for c, hours in periods]
     # Of several prices the named one, or the first; of totals that which is a price by one of the times.
@@ -73,9 +71,9 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str], name
     return replace(legend, price_column=column.name if prices else "", prices=tuple(prices))
 
 
-def _is_per(period: str, column: str) -> bool:
-    """Tell whether a column's name has a period: `Cost/Month`."""
-    return re.search(rf"(?<![^\W_]){any_of(f'periods.{period}')}(?![^\W_])", column.lower()) is not None
+def _is_per(hours: str, column: str) -> bool:
+    """Tell whether a column's name has a period of so many hours: 730 of `Cost/Month`."""
+    return re.search(rf"(?<![^\W_]){any_of(f'periods.{hours}')}(?![^\W_])", column.lower()) is not None
 
 
 def _hours(reading: Reading) -> Iterator[Array]:

@@ -57,6 +57,8 @@ from genperf.vocabulary.names import (
     words_in,
 )
 
+#: How a note begins of what stands in no column.
+ABSENT = "asked, and found nowhere in the runs"
 #: Names of a scale that do not say what it counts.
 _NAMELESS = re.compile(any_of("headers.nameless"))
 #: Names of the processes of a node: `nodes,ppn`.
@@ -207,7 +209,7 @@ def notes_of_absent(absent: Collection[str]) -> tuple[str, ...]:
     """Return a note of what stands in no column."""
     command = command_about(" ".join(absent))
     behind = f" (genperf {command} may say it)" if command else ""
-    return (f"asked, and found nowhere in the runs: {listed([*absent])}{behind}",) if absent else ()
+    return (f"{ABSENT}: {listed([*absent])}{behind}",) if absent else ()
 
 
 def _count_of_grid(legend: Legend, column: str, text: str) -> tuple[str, str]:
