@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: A run without a file: the count and the throughput.
 _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 #: What no word behind a table holds that asks for a configuration (`64 GPUs`, `4*8`): a pattern, or the name of a file.
-_PATH = re.compile(r"\\|\.[a-z]|\*$|\*\D", re.IGNORECASE)
+_PATH = re.compile(r"\\|\.(?:[a-z]\w{0,4}|parquet)(?!\S)|\*$|\*\D", re.IGNORECASE)
 
 
 def _question(hints: tuple[str, ...], **texts: str | None) -> Question:

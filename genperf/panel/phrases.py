@@ -32,6 +32,7 @@ from genperf.vocabulary.headers import (
     STEP_WORDS,
     TIME_UNITS,
     bandwidth_of,
+    bytes_of,
     canonical_time,
     header_of,
     unit_of,
@@ -73,6 +74,8 @@ _NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*"
 _SHARE = re.compile(r"\d{1,2}(?:\.\d+)?%")
 #: The limit that is the memory in the name of a device.
 OF_THE_DEVICE = "of the device"
+#: What a unit measures that counts nothing.
+_PHYSICAL = re.compile("W|Wh|J|Hz|(?:bit|B)/s")
 #: A unit of memory, by its capital letters.
 _MEMORY = re.compile("[KMGT]i?B")
 #: So many times the largest number of the runs, or so many more.
@@ -349,6 +352,10 @@ class _Words(Meanings, dict=True):
             return end, self.work_option(work, value), value if is_speed else f"{number:.15g}"
         if limited := self.limited_by(place, value, noun):
             return place + 2, *limited
+        if _PHYSICAL.fullmatch(unit_of(noun)[0]) and not self.cell(noun):
+            # `at 90 W` of runs without a power.
+            text = f"{value} {noun}"
+            return place + 2, text, text
         name, end = self.longest(place + 1, self.name)
         if name and self.has_value(end):
             # `32 workers batch 64` is not of a batch of workers.
@@ -446,6 +453,8 @@ class _Words(Meanings, dict=True):
         passed = (k for k in range(place - 1, -1, -1) if _BOUNDING.fullmatch(self.words[k].lower()) is None)
         before = next((k for k in passed if not self.is_prose(self.words[k].lower())), place)
         named = [n for n in alike if before < place - 1 and singular_words(self.words[before]) <= singular_words(n)]
+        if is_memory and not any(bytes_of(header.unit) for header in headers.values()):
+            return f"{value} {noun}", f"{value} {noun}"
         limited = "memory" if is_memory else next(iter(named if len(named) == 1 else alike if kind != "s" else ()), "")
         if not limited or (not named and not is_memory and len(alike) > 1):
             return None

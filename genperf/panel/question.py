@@ -186,7 +186,8 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     ending = {word for word in absent if len(word) > 3 and any(of.endswith(word.lower()) for of in in_headers)}
     absent = [word for word in absent if at.get(word) != word or word not in ending]
     # A rate, `samples/second`, is answered, and the unit of `10 Gbit/s` says no more than its number.
-    is_rate = {word for word in absent if word.endswith("/s") or ("/" in word and header_of(word).kind == "rate")}
+    is_unit = {word for word in absent if word.endswith("/s") and not word[0].isdigit()}
+    is_rate = is_unit | {word for word in absent if "/" in word and header_of(word).kind == "rate"}
     absent = [word for word in absent if word not in is_rate]
     # Whether the runs count such a thing is told beside.
     rates = sorted(word for word in is_rate if header_of(word).kind == "rate")
