@@ -13,7 +13,7 @@ from genperf.peaks import device_in
 from genperf.table.clean import is_number
 from genperf.vocabulary import any_of, is_common, section, words_of
 from genperf.vocabulary.headers import TIME_WORDS, bytes_of, header_of, is_price
-from genperf.vocabulary.names import LEVELS, WAYS, column_of, meant_by, plain_name, words_in
+from genperf.vocabulary.names import LEVELS, WAYS, column_of, counts_scale, meant_by, plain_name, words_in
 
 #: Words that name nothing where no cell has them, those of them that are no part of a name, and what stands before all
 #: values of a column.
@@ -116,6 +116,11 @@ class Meanings(Struct, dict=True):
         ways = varied & {*WAYS}
         return bool((WAYS[0] in ways or len(ways) > 1) and varied & {*LEVELS, WAYS[0]})
 
+    def is_scale(self, column: str) -> bool:
+        """Tell whether a column counts what runs are scaled by: cores where nothing counts devices or nodes."""
+        is_level = meant_by(column) in LEVELS
+        return is_level or (counts_scale(column) and not any(meant_by(name) in LEVELS for name in self.legend.columns))
+
     def is_compared(self, column: str) -> bool:
         """Tell whether the few values of a column may be compared: none of a count, and none that were measured."""
         entry = self.legend.columns.get(column)
@@ -123,7 +128,7 @@ class Meanings(Struct, dict=True):
             entry is None
             or header_of(column).kind
             or role_by_words(column)
-            or (entry.numeric and meant_by(column) in LEVELS)
+            or (entry.numeric and self.is_scale(column))
         ):
             return False
         return 1 < len(entry.levels or entry.values) == entry.distinct <= MOST_COMPARED

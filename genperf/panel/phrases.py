@@ -549,8 +549,9 @@ class _Words(Meanings, dict=True):
         # `how many gpus`, and `cost on 64 gpus` of what may be measured.
         before = self.word(place - 1)
         is_counted = place > 0 and _COUNTING.fullmatch(before) is not None
-        is_counted |= meant_by(name) in LEVELS and _LARGEST.fullmatch(before) is not None and not self.has_value(end)
-        may_be_wanted = column and self.legend.columns[column].numeric and not meant_by(name)
+        is_counted |= self.is_scale(column) and _LARGEST.fullmatch(before) is not None and not self.has_value(end)
+        is_numeric = bool(column) and self.legend.columns[column].numeric
+        may_be_wanted = is_numeric and not meant_by(name) and not self.is_scale(column)
         phrase = " ".join(self.words[place:end])
         return (end, phrase, phrase) if may_be_wanted else (end, "" if is_counted else name, "")
 

@@ -140,6 +140,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
         settings_named = (n for n in nameless if is_about and column_by_name(legend, n, legend.columns))
         # `on h100` is of another device, unless the title names it.
         counting = {n for n in nameless if meant_by(n) in LEVELS and device_in(n) is None}
+        counting |= {n for n in nameless if counts_cores(n) and column_by_name(legend, n, legend.columns)}
         open_settings = {*counting, *settings_named, *legend.of_names}
         absent += [n for n in nameless if n not in open_settings and not in_title(n, legend.title)]
     for name, value in at.items():
