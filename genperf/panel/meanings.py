@@ -12,7 +12,7 @@ from genperf.panel.legend import MOST_COMPARED, Legend, cell_with, column_by_nam
 from genperf.peaks import device_in
 from genperf.table.clean import is_number
 from genperf.vocabulary import any_of, is_common, section, words_of
-from genperf.vocabulary.headers import TIME_WORDS, bytes_of, header_of, is_price
+from genperf.vocabulary.headers import DEVICE_WORDS, TIME_WORDS, bytes_of, header_of, is_price
 from genperf.vocabulary.names import LEVELS, WAYS, column_of, counts_scale, meant_by, plain_name, words_in
 
 #: Words that name nothing where no cell has them, those of them that are no part of a name, and what stands before all
@@ -117,8 +117,13 @@ class Meanings(Struct, dict=True):
         return bool((WAYS[0] in ways or len(ways) > 1) and varied & {*LEVELS, WAYS[0]})
 
     def is_scale(self, column: str) -> bool:
-        """Tell whether a column counts what runs are scaled by: cores where nothing counts devices or nodes."""
-        is_level = meant_by(column) in LEVELS
+        """Tell whether a column counts what runs are scaled by: cores where nothing counts devices or nodes.
+
+        Beside devices `num_workers` are those of a loader.
+        """
+        others = [words_in(name) for name in self.legend.columns if name != column and meant_by(name) == "workers"]
+        is_beside_devices = not all(map(DEVICE_WORDS.isdisjoint, others)) and "workers" in words_in(column)
+        is_level = meant_by(column) in LEVELS and not is_beside_devices
         return is_level or (counts_scale(column) and not any(meant_by(name) in LEVELS for name in self.legend.columns))
 
     def is_compared(self, column: str) -> bool:

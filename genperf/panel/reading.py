@@ -51,6 +51,7 @@ from genperf.table.facts import FAILURES, failure_of
 from genperf.table.shape import COUNTED
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import (
+    DEVICE_WORDS,
     OF_A_SINGLE,
     RELATIVE,
     STEP_WORDS,
@@ -728,7 +729,9 @@ def _scale_of(
     """Return the likeliest scale of settings that have `names` of the field; None where nothing shows which it is."""
     columns, mapped, settings = reading.columns, reading.mapping, reading.with_role("made", "setting")
     counts = [mapped[level] for level in LEVELS if mapped.get(level) in columns]
-    counts += [c.name for level in LEVELS for c in settings if names.get(c.name) == level]
+    # Beside devices `num_workers` are those of a loader, whichever stands first.
+    by_devices = sorted(settings, key=lambda c: DEVICE_WORDS.isdisjoint(words_in(c.name)))
+    counts += [c.name for level in LEVELS for c in by_devices if names.get(c.name) == level]
     varied = [n for n in counts if columns[n].varies]
     devices = [n for n in counts if n not in varied and names.get(n) == "workers"]
     of_node = len(devices) == 1 and "nodes" in map(names.get, varied) and "devices_per_node" not in names.values()
