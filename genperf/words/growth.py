@@ -448,8 +448,13 @@ def _why_none(planned: Planned) -> list[str]:
         return [f"each may fail with a probability above {100 * (1 - LIKELY_TO_FIT):.0f} %"]
     texts = []
     if planned.late:
-        middle, _, most, unit = texts_in_unit(*planned.fastest.total.ends)
-        texts.append(f"nearest comes {planned.fastest.count:g}, which takes {middle} {unit} and up to {most}")
+        total, nearest = planned.fastest.total, f"nearest comes {planned.fastest.count:g}, which"
+        middle, _, most, unit = texts_in_unit(*total.ends)
+        text = f"{nearest} takes {middle} {unit} and up to {most}"
+        if planned.plan.is_speed:
+            middle, least = (three_digits(planned.plan.samples / seconds) for seconds in (total.value, total.upper))
+            text = f"{nearest} does {with_unit(middle, rate_unit(planned.sample))} and at least {least}"
+        texts.append(text)
     if planned.dear:
         least, _, most = map(three_digits, planned.cheapest.cost.ends)
         cost = with_unit(least, cost_unit(planned))
