@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from importlib.util import find_spec
 from io import StringIO
@@ -50,6 +50,7 @@ from genperf.words.numbers import (
     singular,
     texts_in_unit,
     three_digits,
+    whole_percent,
     with_article,
     with_unit,
 )
@@ -115,12 +116,12 @@ class Value(Struct, frozen=True, eq=False, dict=True):
         """The value with its interval."""
         return Interval(self.value, self.lower, self.upper)
 
-    @property
-    def ends(self) -> str:
-        """The value, its interval and its verdict; seconds, and a large number of milliseconds, as a duration."""
-        is_duration = self.unit == SECONDS or (self.unit in TIME_UNITS and self.value >= LARGE)
+    def ends(self, likeliest: Value | None = None) -> str:
+        """Return the value, its interval and its verdict, as a duration in the unit of another value of its column."""
+        is_duration = self.unit == SECONDS or (self.unit in TIME_UNITS and (likeliest or self.value >= LARGE))
         size, unit = (np.divide(*TIME_UNITS[self.unit]), SECONDS) if is_duration else (1.0, self.unit)
-        value, lower, upper, unit = texts_in_unit(*(size * end for end in self.expected.ends), unit=unit)
+        ends = (size * end for end in ((likeliest or self).value, *self.expected.ends))
+        _, value, lower, upper, unit = texts_in_unit(*ends, unit=unit)
         interval = "" if value == lower == upper else f"{lower} to {upper}; "
         return f"{with_unit(value, unit)} ({interval}{self.verdict})"
 
@@ -281,7 +282,7 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     def __str__(self) -> str:
         lines = list(self.sentences.values())
         if len(self.answers) > 1:
-            lines += ["Also measured:", *(f"  {answer.quantity}: {answer.ends}" for answer in self.answers[1:])]
+            lines += ["Also measured:", *(f"  {answer.quantity}: {answer.ends()}" for answer in self.answers[1:])]
         if self.beyond:
             lines.append(self.beyond)
         if self.others:
@@ -472,6 +473,9 @@ class Row(NamedTuple):
     value: str
     interval: str = ""
     beside: str = ""
+    #: The value and its ends, of a duration in seconds: those of several configurations are told in one unit.
+    ends: tuple[float, ...] = ()
+    unit: str = ""
 
 
 def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = False) -> list[Text]:
@@ -497,8 +501,11 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
         likeliest, rows = answer.answers[0], min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
         of_each = likeliest.facts is not None and likeliest.facts.column is not None and facts.growth.sample == RELATIVE
         if rows >= 2 and likeliest.unit != "%" and not of_each:
-            of_a_second = facts.column[2] if facts.column is not None and facts.column[1] == "s" else 1.0
-            lines += _picture(facts.curve(), width, rows, of_a_second)
+            curve = facts.curve()
+            # A time that is none of a step has the unit of its column.
+            _, unit, of_a_second = facts.column or ("", "", 1.0)
+            is_time = curve.unit == SECONDS and unit in TIME_UNITS
+            lines += _picture(curve, width, rows, *((unit, of_a_second) if is_time else (curve.unit, 1.0)))
     lines += closing
     for line in lines:
         line.truncate(width, overflow="ellipsis")
@@ -549,7 +556,7 @@ def heads_of(facts: Facts | None, coverage: float | None) -> tuple[str, str]:
 
 def _row(row: Row) -> Text:
     """Return a row as a line: its name, the value in bold, the interval, and the value beside."""
-    value, interval, beside = map(in_a_line, row[1:])
+    value, interval, beside = map(in_a_line, row[1:4])
     # A column of a nested object is called by its whole path: its end says what it is.
     name, room = bare(row.name), COLUMNS[0] + COLUMNS[1] - len(value) - 1
     name = (name if len(name) <= room else f"{name[: room - 1]}…").ljust(COLUMNS[0])
@@ -630,8 +637,8 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         if likeliest.facts is not None or not shows_efficiency(likeliest):
             # That of weak scaling, where nothing shows the work of a step.
             name = "efficiency, weak" if growth.assumption else "efficiency"
-            middle, lower, upper = (f"{100 * end:.0f}" for end in efficiency.ends)
-            before = f"{100 * start.efficiency.value:.0f} %" if start and start.efficiency else ""
+            middle, lower, upper = map(whole_percent, efficiency.ends)
+            before = f"{whole_percent(start.efficiency.value)} %" if start and start.efficiency else ""
             yield Row(name, f"{middle} %", f"{lower} – {upper}" if lower != upper else "", before)
     yield from _following_rows(facts)
     yield from map(_value_row, others)
@@ -642,17 +649,25 @@ def _value_row(value: Value, beside: float | None = None) -> Row:
     return _interval_row(value.quantity, value.expected, value.unit, beside)
 
 
-def _interval_row(name: str, ends: Interval, unit: str, beside: float | None = None) -> Row:
+def in_unit_of(row: Row, rows: Sequence[Row]) -> Row:
+    """Return a row of one of several configurations in the unit that suits the largest of their values."""
+    largest = max((of.ends[0] for of in rows if of.unit == row.unit and of.ends), default=0.0)
+    return _interval_row(row.name, Interval(*row.ends), row.unit, reference=largest) if row.ends else row
+
+
+def _interval_row(
+    name: str, ends: Interval, unit: str, beside: float | None = None, reference: float | None = None
+) -> Row:
     """Return a row of a quantity with its interval, and its value at the count that growth begins at."""
     values = ends.ends if beside is None else (*ends.ends, beside)
-    *texts, written_unit = texts_in_unit(*values, unit=unit)
+    _, *texts, written_unit = texts_in_unit(reference or ends.value, *values, unit=unit)
     middle, lower, upper, *before = texts
     _, blank, multiple = upper.partition(" ")
     # `2.5 – 8.4 million`: a multiple of both ends stands once.
     between = f"{lower.removesuffix(blank + multiple)} – {upper}" if lower != upper else ""
     # Only a duration has its unit beside as well.
     beside_text = " ".join([*before, written_unit] if before and unit == SECONDS else before)
-    return Row(name, with_unit(middle, written_unit), between, beside_text)
+    return Row(name, with_unit(middle, written_unit), between, beside_text, ends.ends, unit)
 
 
 def _following_rows(facts: Facts) -> Iterator[Row]:
@@ -738,7 +753,7 @@ def lacking_of(answer: Answer) -> Iterator[Text]:
     yield from (Text.assemble((f"? {name}", "bold"), "  ", why) for name, why in answer.lacks)
 
 
-def _picture(curve: Curve, width: int, rows: int, scale: float = 1.0) -> list[Text]:
+def _picture(curve: Curve, width: int, rows: int, axis_unit: str, scale: float) -> list[Text]:
     """Return lines with the measured points and the predicted band on logarithmic axes; none without what draws it."""
     if find_spec("uniplot") is None or len(curve.counts) < 2:
         return []
@@ -777,7 +792,7 @@ def _picture(curve: Curve, width: int, rows: int, scale: float = 1.0) -> list[Te
             canvas[row] = Text.assemble(line[:place], (MEASURED, "bold red"), line[place + 1 :])
     # In the unit in which the row of the answer has it.
     ends = (scale * np.exp([most, least])).tolist()
-    _, top, bottom, unit = texts_in_unit(scale * curve.values[-1].value, *ends, unit=curve.unit)
+    _, top, bottom, unit = texts_in_unit(scale * curve.values[-1].value, *ends, unit=axis_unit)
     sides = [top, *[""] * (rows - 2), bottom]
     if rows > 2:
         sides[1] = unit or curve.name

@@ -145,7 +145,9 @@ def _answer_about(row: Mapping[str, Any], at: Mapping[str, str] | None, question
         raise GenperfError("a budget, samples or the deadline of a job need runs of several counts", hint=hint)
     used = utilisation_of(run, is_planned=training.tokens is not None)
     speed = f"{three_digits(run.rate)} {run.network.sample}/s" if run.rate else ""
-    machine = f"{run.devices:g} x {run.device.label or 'device'}"
+    # How many devices a deadline takes is asked; none are given.
+    devices = "" if plan is not None and not at and run.devices == 1.0 else f"{run.devices:g} x "
+    machine = f"{devices}{run.device.label or 'device'}"
     title = " · ".join(filter(None, (machine, run.network.name, speed, run.precision)))
     rows = [("", title), ("MFU", used.text), *(("⚠", note) for note in used.notes)]
     if used.mfu is not None and not run.rate and conventions_of(run):
@@ -602,7 +604,7 @@ def _why_interval_is_wide(
     count, convention = min(2.0 * run.devices, devices), next(iter(conventions_of(run)))
     if used.mfu is None and (place := used.normal) is not None:
         reason = f"no run: the interval is that of {place.runs} published {place.among} ({convention})"
-        return reason, f"measure the tokens a second of {devices:g} devices"
+        return reason, f"measure the tokens a second of {counted(int(devices), 'device')}"
     if run.nodes < 2.0 <= nodes:
         unknown = "what the second costs rests on the hint"
         unknown = unknown if is_hinted else "the interval holds networks of which nothing is known"

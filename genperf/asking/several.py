@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from genperf.asking.answer import MEASURED, Answer, Row, cost_of, footer_of, in_a_line, lacking_of, rows_of
+from genperf.asking.answer import MEASURED, Answer, Row, cost_of, footer_of, in_a_line, in_unit_of, lacking_of, rows_of
 from genperf.errors import listed
 from genperf.facts import Facts, Interval
 from genperf.panel.evidence import is_size
@@ -168,7 +168,8 @@ def _columns(answers: Sequence[Answer], room: int) -> list[tuple[str, ...]]:
     rows = [{row.name: row for row in rows_of(answer)} for answer in answers]
     columns = list[tuple[str, ...]]()
     for name in sorted(rows[0], key=lambda name: name == STEP):
-        texts = _column([row_of.get(name, Row(name, "–")) for row_of in rows])
+        of_name = [row_of.get(name, Row(name, "–")) for row_of in rows]
+        texts = _column([in_unit_of(row, of_name) for row in of_name])
         if not columns or sum(len(column[0]) for column in (*columns, texts)) <= room:
             columns.append(texts)
     return columns

@@ -41,11 +41,12 @@ from genperf.formula.amounts import amount, without_thousands
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.configurations import forecast_at, kept_beside
-from genperf.panel.evidence import TableColumn, is_size
+from genperf.panel.evidence import HIGH_PERCENTILE, MONEY, TableColumn, is_size
 from genperf.panel.legend import SCALE, newest_first, same
 from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
 from genperf.panel.phrases import SeveralValuesError
+from genperf.panel.prices import currency_in
 from genperf.panel.quantities import paid_by_runs
 from genperf.panel.question import SEVERAL, Requested, in_columns, in_factors
 from genperf.panel.read import Recognised, read_with_roles, recognised
@@ -731,12 +732,13 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         one_curve = stack_of(model.members) is None
         answers, notes = self._with_others(others, at, {name: likeliest}, one_curve)
         place = {} if facts is None else dict(facts.at)
-        in_others = [self._in_another_series(name, requested, place, levels) for levels in self.series.others]
+        in_others = [self._in_another_series(likeliest, requested, place, levels) for levels in self.series.others]
         beyond = ""
-        if one_curve and count_is_open:
+        if one_curve and count_is_open and self.question.plan is None:
             farthest = {reading.scale or "": float(FARTHEST_MULTIPLE * np.nanmax(self._counts))}
             value = self._value(name, model, farthest, None)
-            beyond = f"At {join_values(farthest)}, {value.quantity}: {value.ends}."
+            named = "" if value.unit else f"{value.quantity} of "
+            beyond = f"At {join_values(farthest)}: {named}{value.ends(likeliest)}."
         return Answer(
             answers=tuple(answers.values()),
             facts=facts,
@@ -758,13 +760,14 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         )
 
     def _in_another_series(
-        self, name: str, at: dict[str, str], place: dict[str, Any], levels: dict[str, str]
+        self, likeliest: Value, at: dict[str, str], place: dict[str, Any], levels: dict[str, str]
     ) -> tuple[float, str] | None:
         """Return a line for another series that may be meant, at the same configuration; None without a model."""
         if self.question.plan is not None:
             plan = self._plan_in(at, levels)
             return None if plan is None else (plan.rank[0], f"{join_values(levels)}: {plan_in_short(plan)}")
         another = replace(self, series=_series(self.reading, {**at, **levels}))
+        name = self.reading.quantities[0]
         with suppress(GenperfError):
             model, _ = another.fitted(name)
             factors = {f.name for f in model.schema.factors}
@@ -778,7 +781,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             if len({*another._counts.tolist()}) == 1 and count not in another._counts:
                 return None  # the series has one count, which does not show how it scales
             elsewhere = f", at {join_values({scale: count})}" if scale in place and place[scale] != count else ""
-            return 0.0, f"{join_values(levels)}: {value.ends}{elsewhere}"
+            return 0.0, f"{join_values(levels)}: {value.ends(likeliest)}{elsewhere}"
         return None
 
     def _plan_in(self, at: dict[str, str], levels: dict[str, str]) -> Planned | None:
@@ -820,7 +823,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         opened = replace(self.opened, want=base)
         answer = replace(self, opened=opened, reading=opened.reading, tables={}).answered(at)
         value = replace(self, reading=usual)._by_arithmetic(name, {base: answer.answers[0]})
-        return None if value is None else replace(answer, answers=(value,), measured=self._measured(name, at))
+        # What other series and farther counts have is told of the base.
+        alone = {"measured": self._measured(name, at), "others": (), "beyond": ""}
+        return None if value is None else replace(answer, answers=(value,), **alone)
 
     def _facts(self, name: str, model: FitResult, configuration: dict[str, Any], at: Mapping[str, str]) -> Facts | None:
         """Return all that is known of the likeliest quantity; None where one count was measured, which is no curve."""
@@ -978,6 +983,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         column = self.reading.columns[name]
         unit = unit_of_column(name, column.header, self.opened.roles(name).measured.get("unit", "s"))
         unit = unit or self.opened.source.units.get(name, "")
+        if MONEY in column.reasons and not column.kind:
+            unit = currency_in(f"{name} {unit}")
         # An efficiency in percent may not say so.
         shares = column.known if is_efficiency(name) else ()
         return unit or ("%" if "%" in name or max(shares, default=0.0) > MOST_EFFICIENT else "")
@@ -1024,7 +1031,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         scale_has_unit = scale in columns and columns[scale].kind != ""
         # `allreduce_s` is a part of a step, of which no throughput follows.
         is_step = bool(is_step) and name not in [part.column for part in self.opened.legend.parts]
-        is_step = is_step and not self.reading.is_of_requests(name)
+        is_step = is_step and not (self.reading.is_of_requests(name) or HIGH_PERCENTILE.search(name.lower()))
         if is_step and not scale_has_unit:
             return None
         unit = self.opened.roles(name).measured.get("unit", "s")

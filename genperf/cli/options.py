@@ -252,7 +252,7 @@ def one_group(
         others = [pair for pair in groups if levels and not levels.items() <= pair[0].items()]
         chosen, result = most_measured_group(others or groups)
         if len(groups) > 1:
-            text = f"of {join_values(chosen)}, the most measured of {len(groups)} groups; --group names another"
+            text = f"of {join_values(chosen)}, one of {len(groups)} groups; --group names another"
             tell(text, err=True)
         return tuple(chosen.values()), result
     if group is None:

@@ -144,16 +144,15 @@ def show_predictions(table: Shown) -> None:
     """Print predictions; where the lines would not fit, the reasons of the verdicts are footnotes."""
     columns = {str(name): [cell(v) for v in cells.tolist()] for name, cells in table.items()}
     widths = [max(len(name), *map(len, cells), 0) for name, cells in columns.items() if len(cells)]
-    marks = {}
+    footnotes = list[str]()
     # In a pipe, as on a terminal of 80 columns.
     if "reason" in columns and sum(widths) + 2 * len(widths) > shutil.get_terminal_size().columns:
-        reasons = columns.pop("reason")
-        marks = {reason: f"[{k}]" for k, reason in enumerate((r for r in dict.fromkeys(reasons) if r), 1)}
-        verdicts = zip(columns["verdict"], reasons, strict=True)
-        columns["verdict"] = [f"{verdict} {marks.get(reason, '')}".rstrip() for verdict, reason in verdicts]
+        from genperf.words.verdict import with_footnotes
+
+        columns["verdict"], footnotes = with_footnotes(columns["verdict"], columns.pop("reason"))
     show_rows(list(columns), zip(*columns.values(), strict=True))
-    for reason, mark in marks.items():
-        tell(f"{mark} {reason}")
+    for footnote in footnotes:
+        tell(footnote)
 
 
 def show_rows(head: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> None:

@@ -122,10 +122,10 @@ _NETWORKS = {
 }
 _TRAINING = re.compile(rf"(?<![^\W\d_]){any_of('cells.training')}(?![^\W\d_])")
 _FACTORS_OF_TRAINING = frozenset(words_of("columns.training"))
-#: What a rate of training counts.
-_COUNTED = frozenset(section("counted"))
+#: What a rate of training counts, which a server's does not.
+_COUNTED = frozenset(section("counted")) - {*words_of("headers.served")}
 #: A throughput that no word says more of, as that of two counts on the command line.
-_PLAIN_RATES = frozenset(words_of("headers.rate"))
+_PLAIN_RATES = frozenset(words_of("headers.rate")) - {*words_of("headers.rate_of_requests")}
 
 
 class MeasuredRates(Struct, frozen=True, eq=False):

@@ -85,6 +85,8 @@ LEAST_CHANGE_OF_RATIO = 0.025
 MORE_ROWS = 2
 #: Relative difference up to which a number is the level that is requested: 30B for 29.97B. A guess.
 SAME_LEVEL = 0.05
+#: A time that is less than so much of another one in every run is a part of it. A guess.
+SMALL_PART = 0.1
 #: Rows and columns that are looked at for arithmetic: more of them take seconds.
 ARITHMETIC_ROWS = 64
 ARITHMETIC_COLUMNS = 60
@@ -352,6 +354,8 @@ _DATE = re.compile(r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{4})(?!\d)")
 _NUMBER_OF_A_RUN = re.compile(any_of("columns.number_of_a_run"))
 #: In the name of a time: that of all its parts together.
 WHOLE = re.compile(rf"(^|_){any_of('headers.whole')}(_|$)")
+#: In the name of a time: what most took less than, which no rate follows from.
+HIGH_PERCENTILE = re.compile(r"(^|_)p[6-9]\d")
 _PHASE = re.compile(rf"(^|_)({'|'.join(word for words in PHASES.values() for word in words)})(_|$)")
 #: Why a column is no setting.
 MONEY = "its header is that of money"
@@ -419,15 +423,20 @@ def role_by_words(name: str, names: Collection[str] = ()) -> tuple[Literal["spre
 def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
     """Return measured columns, the likeliest to be what is meant first, beside others of some names.
 
-    One after the other decide: a percentile comes last; a speed before what is none; among phases a time of a whole
-    before these; the only time of a step or a job, where the batch is known, or else a rate; no rate of steps; what is
-    of all workers; of a whole; of a step or a job; no statistic, or median, mean, …; the fewest empty cells.
+    One after the other decide: a percentile comes last; a speed before what is none; a time of a whole before several
+    phases, and before what is small beside it; the only time of a step or a job, where the batch is known, or else a
+    rate; no rate of steps; what is of all workers; of a whole; of a step or a job; no statistic, or median, mean, …;
+    the fewest empty cells.
     """
     batched = any(column_of(name, names) for name in ("batch", "global_batch", "micro_batch"))
     times = {c.name: plain_name(c.name) for c in measured if c.kind == "time"}
     of_stated = {c.name for c in measured if c.kind == "time" and c.header.of}
     whole_times = of_stated | {n for n, plain in times.items() if WHOLE.search(plain) and not _PHASE.search(plain)}
     has_phases = sum(bool(_PHASE.search(plain)) and not WHOLE.search(plain) for plain in times.values()) > 1
+    in_units = [c for c in measured if c.name in times and c.header.unit in TIME_UNITS]
+    seconds = {c.name: c.values * np.divide(*TIME_UNITS[c.header.unit]) for c in in_units}
+    longest = np.fmax.reduce([*seconds.values()]) if seconds else np.inf
+    small = {name for name, of_runs in seconds.items() if np.all(of_runs < SMALL_PART * longest)}
     prefers_time = batched and bool(of_stated) and 1 in (len(times), len(of_stated))
     kinds = ("time", "rate", "", "quantity") if prefers_time else ("rate", "time", "", "quantity")
 
@@ -441,7 +450,7 @@ def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
         of_a_part = header.kind == "time" and name not in whole_times
         # The time of a sample, `s/image`, is a speed as well.
         is_speed = header.kind in ("time", "rate") or header.unit.partition("/")[0] in TIME_UNITS
-        kind = (not is_speed, of_a_part and has_phases, kinds.index(header.kind), counts_steps)
+        kind = (not is_speed, of_a_part and (has_phases or name in small), kinds.index(header.kind), counts_steps)
         empty_cells = len(column.texts) - len(column.known)
         return (is_percentile, *kind, header.shared, of_a_part, not header.of, statistic, empty_cells)
 

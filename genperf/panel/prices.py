@@ -104,10 +104,16 @@ def _prices(
     for levels, rows in groups if telling and (of_all or not only_of_all) else ():
         of_one = _price_of_one(column.values[rows] / (counts[rows] if of_all else 1.0))
         if of_one is not None:
-            currency = "" if sign is None else sign[2].upper() if len(sign[2]) > 2 else sign[2]
+            currency = "" if sign is None else currency_in(sign[2])
             text = f"{of_one * (1e3 if sign and sign[1] else 1.0):.6g}{currency}/{column.header.unit}"
             prices.append(RunPrice(text, per[of_all], levels))
     return prices, len(prices) == len(groups)
+
+
+def currency_in(text: str) -> str:
+    """Return the sign of money, or its letters, in a header, perhaps of a thousand: `$`, `USD`, `k€`."""
+    sign = _CURRENCY.search(text)
+    return "" if sign is None else (sign[1] or "") + (sign[2].upper() if len(sign[2]) > 2 else sign[2])
 
 
 def groups_of(reading: Reading, rows: int, names: tuple[str, ...]) -> Iterator[tuple[dict[str, str], Mask]]:

@@ -11,14 +11,14 @@ from genperf.attribution import Scaling
 from genperf.attribution.scaling import changes
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, attempted
-from genperf.facts import ENDS, Facts, Normal, Record, are_whole
+from genperf.facts import ENDS, Facts, Normal, are_whole
 from genperf.reporting.place import Place, ladder_rows, ladder_table, page_ladder, short
 from genperf.search import suggest
 from genperf.words.answer import decision_sentence, next_line, part_short, record_line, verdict_line
 from genperf.words.growth import next_sentence, pays_judged, percent_text, plan_in_short, turn_sentence, turn_short
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, join_values, only_for_times, prose, singular, with_article
-from genperf.words.published import cause_named, record_sentence
+from genperf.words.published import cause_named
 from genperf.words.verdict import fits_text
 
 
@@ -91,13 +91,13 @@ def glance(place: Place) -> dict[str, Any]:
     """Return what the first screen shows: what to decide in a sentence, and the card of `ask` as texts by name."""
     facts, answer = place.facts, place.answer
     rows = rows_of(answer)
-    name, value, _, beside = rows[0]
+    name, value, _, beside = rows[0][:4]
     return {
         "taken": f"of {join_values(place.settings)}" if place.settings else "",
         "decision": decision_sentence(place.expected, facts, place.shown, name, value, beside),
         "fits": fits_text(place.expected.fits),
         "heads": heads_of(facts, place.question.interval),
-        "rows": [[*row] for row in rows],
+        "rows": [[*row[:4]] for row in rows],
         "why": verdict_line(answer.reason),
         "record": "" if facts is None else record_line(facts),
         "next": "" if facts is None else next_line(facts),
@@ -161,11 +161,6 @@ def _band(place: Place, answer: Scaling) -> Section:
             f"More than 100 % means that {a_worker} does more than it did at {reference}: the smallest run was slow "
             "(too little memory, warm-up, another configuration), or a share of the work fits a cache."
         )
-    # How often `auto` was right on published series that were predicted like this one.
-    record, beyond_record = None if place.facts is None else place.facts.record, ratio > Record.longest
-    if record is not None and beyond_record:
-        sentences.append(f"No prediction at {ratio:.3g} times the largest measured count was ever compared with a run.")
-    sentences += [] if record is None else [record_sentence(record, shorter=beyond_record)]
     return Section(BAND, f"{efficiency_there.split(' (')[0]} at {place.shown}", tuple(sentences), verdict)
 
 
@@ -188,7 +183,7 @@ def _largest_part(place: Place) -> Section:
     parts = () if facts is None else facts.parts
     about = "What takes the time?" if target.is_time else f"What makes up {target.name}?"
     text = "" if are_whole(parts) else limit_sentence(limit, place.shown)
-    sentences = [*filter(None, [place.answer.sentences.get("parts", ""), capitalised(text)])]
+    sentences = [*filter(None, [place.answer.sentences.get("parts", ""), prose(text)])]
     if are_whole(parts):
         return Section(about, part_short(max(parts, key=lambda part: part.shares[1])), tuple(sentences))
     if answer is not None and limit.parts:

@@ -59,7 +59,7 @@ from genperf.words.numbers import (
     with_article,
     with_unit,
 )
-from genperf.words.verdict import BLIND, LIKELY_TO_FIT, TRUST, fits_text
+from genperf.words.verdict import BLIND, LIKELY_TO_FIT, TRUST, fits_text, with_footnotes
 
 #: The column that names an alternative, and the alternative that changes nothing.
 CHANGE, NOTHING = "change", "as it is"
@@ -116,8 +116,6 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
             ends = {heading(replace(quantity, unit=unit)): quantity.name, "lower": "lower", "upper": "upper"}
             numbers |= {head: table[name] / size for head, name in ends.items()}
         numbers["x best"] = table["relative"]
-        reasons = [reason for reason in dict.fromkeys(table["reason"]) if reason]
-        footnote_marks = {reason: f" [{k}]" for k, reason in enumerate(reasons, 1)}
         columns: dict[str, Any] = {name: table[name].map(str) for name in self.telling}
         columns |= {head: values.map(three_digits) for head, values in numbers.items()}
         columns["best"] = (100 * table["best"]).map("{:.0f} %".format)
@@ -132,9 +130,7 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
         for name, row in reported.items():
             head = f"{row.label} ({row.unit})" if row.unit else row.label
             columns[head] = table[name].map(share_text if row.is_share else three_digits)
-        judged = zip(table["verdict"], table["reason"], strict=True)
-        columns["verdict"] = [f"{verdict}{footnote_marks.get(reason, '')}" for verdict, reason in judged]
-        footnotes = [f"[{k}] {reason}" for k, reason in enumerate(reasons, 1)]
+        columns["verdict"], footnotes = with_footnotes(table["verdict"], table["reason"])
         same = join_values({name: table[name][0] for name in self.names if name not in self.telling})
         title = f"the best first; each with {same}" if same else "the best first"
         return [self.sentence, (title, pd.DataFrame(columns)), *footnotes]
@@ -498,8 +494,7 @@ def _sentence(
     winner, second = (_alternative_name(ranked[[*names]].iloc[row].tolist()) for row in (0, 1))
     by_work = THROUGHPUT[0] in ranked
     values = ranked[THROUGHPUT[0] if by_work else quantity.name].to_numpy()[:2]
-    ratio = 100.0 * (values.max() / values.min() - 1.0)
-    low, high = (100.0 * np.expm1(end) for end in ends)
+    ratio, (low, high) = values.max() / values.min(), np.exp(ends)
     better = "faster" if quantity.is_time else "better"
     best = float(ranked["best"][0])
     is_blind = BLIND in [*ranked["verdict"][: 1 if second_fails else 2]]
@@ -509,13 +504,16 @@ def _sentence(
         judged = f"{winner} is likely {better}"
     else:
         judged = f"{winner} and {second} cannot be told apart"
-    behind = f"{second} takes {ratio:.0f} % longer" if quantity.is_time else f"{second} differs by {ratio:.0f} %"
-    behind = f"{behind} for the same work" if by_work else behind
-    behind = f"{behind} ({100 * interval:g} %: {low:.0f} to {high:.0f} %)"
-    text = (
-        f"{judged}: {f'{second} most likely fails' if second_fails else behind}. "
-        f"{winner} is the best of {len(ranked)} with a probability of {100 * best:.0f} %."
-    ) + (f" {TRUST[BLIND].capitalize()} ({BLIND})." if is_blind else "")
+    # A difference above 100 % is read more easily as a multiple.
+    is_multiple = quantity.is_time and high > 2.0
+    by, *between = (three_digits(v) if is_multiple else f"{100.0 * (v - 1.0):z.0f} %" for v in (ratio, low, high))
+    longer = f"takes {by} {'x as long' if is_multiple else 'longer'}"
+    behind = f"{second} {longer if quantity.is_time else f'differs by {by}'}{' for the same work' if by_work else ''}"
+    behind += f" ({100 * interval:g} %: {' to '.join(between).replace(' % to', ' to')})"
+    text = f"{judged}: {f'{second} most likely fails' if second_fails else behind}."
+    if best >= LEAST_LIKELY or second_fails:
+        text += f" {winner} is the best of {len(ranked)} with a probability of {100 * best:.0f} %."
+    text += f" {TRUST[BLIND].capitalize()} ({BLIND})." if is_blind else ""
     # Levels stay as they are spelled.
     return text.replace(UNCHANGED, UNCHANGED.capitalize()) if winner == UNCHANGED else text
 

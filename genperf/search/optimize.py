@@ -297,6 +297,10 @@ def optimize(
     models, over = models_of(result, over)
     task = _Task(over, constraints, minimize, job, goal, interval, top)
     attempts = [(group, attempted(_solve, model, task, group)) for group, model in models]
+    if len({solved.search.by_default for _, solved in attempts if isinstance(solved, _Solved)}) > 1:
+        # The work of a step is known of some groups alone: what all have is its time.
+        task = replace(task, minimize=models[0][1].schema.target.name)
+        attempts = [(group, attempted(_solve, model, task, group)) for group, model in models]
     failures = [(group, error) for group, error in attempts if isinstance(error, GenperfError)]
     if len(failures) == len(attempts):
         group, error = failures[0]

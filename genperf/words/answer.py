@@ -36,7 +36,7 @@ from genperf.words.numbers import (
     with_interval,
     with_unit,
 )
-from genperf.words.published import causes_sentence, exchange_sentence, normal_text, worth_text
+from genperf.words.published import causes_sentence, exchange_sentence, normal_text
 from genperf.words.verdict import BLIND, fits_text
 
 #: A verdict → its colour, and its mark where there is no colour.
@@ -51,9 +51,7 @@ LEAST_CHANGE = 0.05
 def sentences_of(facts: Facts) -> dict[str, str]:
     """Return the facts in words, by what each sentence is about, in the order in which they are read."""
     growth, turn, published = facts.growth, facts.turn(), facts.published()
-    # Beyond what was judged, the record is that of shorter forecasts.
-    unjudged = growth.target.count > Record.longest * growth.start.count
-    places = join_values(facts.place)
+    places, scales = join_values(facts.place), growth.target.count > growth.smallest.count
     units = {name: unit for name, unit in facts.further.items() if not isnan(facts.predicted[name])}
     further = [f"{name} {with_interval(facts.predicted, name, unit)}" for name, unit in units.items()]
     rows = {name: QUANTITIES[name] for name in REPORTED_BESIDE if name in facts.quantities}
@@ -63,9 +61,9 @@ def sentences_of(facts: Facts) -> dict[str, str]:
         "plan": "" if facts.plan is None else plan_sentence(facts.plan),
         "expect": prose(measured_text(facts, places), expect_sentence(facts.expected, growth, places, further)),
         "training": training_sentence(facts.training, facts.quantities, facts.plan),
-        "sure": sure_sentence(facts.expected, growth, "" if unjudged else worth_text(facts.record)),
+        "sure": sure_sentence(facts.expected, growth, record_line(facts)),
         "layout": "" if facts.split is None else split_line(facts.split),
-        "pays": "" if facts.expected.fails else pays_sentence(growth, facts.expected),
+        "pays": "" if facts.expected.fails else pays_sentence(growth, facts.expected, in_plan=facts.plan is not None),
         "best": turn_sentence(turn) if turn is not None and likely else "",
         "falls": "" if facts.falls is None else turn_sentence(facts.falls),
         "parts": parts_sentence(facts.parts, growth.name) if facts.parts else "",
@@ -73,7 +71,8 @@ def sentences_of(facts: Facts) -> dict[str, str]:
         "limit": "" if are_whole(facts.parts) else limit_sentence(facts.limit(), places),
         "normal": normal_text(published),
         "exchange": "" if published.exchange is None else exchange_sentence(published.exchange),
-        "causes": causes_sentence(published.causes, published.sound) if published.causes else "",
+        # One count has no exchange that another lacks.
+        "causes": causes_sentence(published.causes, published.sound) if published.causes and scales else "",
         "nodes": _nodes_wanted(facts),
         "next": _next(facts),
     }
@@ -144,7 +143,9 @@ def _next(facts: Facts) -> str:
         return f"measure a run with {join_values(facts.unmeasured)}: no measured run shows it"
     run, why_none = facts.advice()
     if run is None:
-        return f"no next run is proposed: {why_none}"
+        is_measured = facts.measured is not None and not facts.expected.fails
+        at = join_values({facts.growth.name: facts.growth.target.count})
+        return f"nothing to measure: {at} was measured" if is_measured else f"no next run is proposed: {why_none}"
     _, now, unit = _reported(facts)
     return next_sentence(run.differing(facts.at, facts.growth.name), unit, now)
 

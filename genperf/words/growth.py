@@ -1,5 +1,6 @@
 """What to expect, how sure that is, whether growing pays, how many machines the work takes, and the next run."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -25,6 +26,7 @@ from genperf.words.numbers import (
     suited_unit,
     texts_in_unit,
     three_digits,
+    whole_percent,
     with_article,
     with_unit,
 )
@@ -101,7 +103,7 @@ def doubted_efficiency(growth: GrowthCounts) -> str:
 
 def percent_text(share: Interval, interval: float) -> str:
     """Return a share in per cent with its interval: `62 % (90 %: 51 to 70 %)`."""
-    middle, low, high = (f"{100 * end:.0f}" if end >= 0.01 else f"{100 * end:.1g}" for end in share.ends)
+    middle, low, high = map(whole_percent, share.ends)
     return f"{middle} %{interval_note(interval, low, high, middle, '%')}"
 
 
@@ -116,8 +118,12 @@ def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") 
         _, low, high, unit = texts_in_unit(*expected.value.ends)
     else:
         _, low, high, unit = *map(three_digits, expected.value.ends), expected.unit
+    tested = expected.held_out_of.partition(" ")[0]
     held_out = "nothing could be held out to test it"
-    if expected.held_out is not None:
+    if f"predicting {tested} from" in expected.reason:
+        # The verdict's reason reports it.
+        held_out = ""
+    elif expected.held_out is not None:
         held_out = f"the held-out error is {error_text(expected.held_out, 1)} ({expected.held_out_of})"
     at_best = "if it does not, it lies" if expected.fails else "a new run lies"
     # Nobody relies on the time of a run that fails.
@@ -136,7 +142,8 @@ def price_text(price: str, name: str) -> str:
     number, _, time = price.partition("/")
     if time not in HOURS or not (name.isidentifier() or counted_by(name)):
         return f"{price} for each of {name}"
-    return f"{number} per {singular(name)}-{HOURS[time]}"
+    # A currency behind the number stands apart, as in `2 $`.
+    return f"{re.sub('(?<=[0-9])(?![0-9.,])(?=.)', ' ', number)} per {singular(name)}-{HOURS[time]}"
 
 
 def prices_text(prices: Sequence[str]) -> str:
@@ -171,14 +178,14 @@ def pays_text(growth: GrowthCounts, interval: float) -> str:
     return f"{growing} {judged}{chance}"
 
 
-def pays_sentence(growth: GrowthCounts, expected: Expectation) -> str:
+def pays_sentence(growth: GrowthCounts, expected: Expectation, in_plan: bool = False) -> str:
     """Return what a further sample costs, in money where there is a price, else in times one at the smaller scale."""
     if not expected.is_time:
         return f"a price is paid for time, and this predicts {expected.name}" if growth.price else ""
     start, target = growth.start, growth.target
     small = count_text(start.count, growth.name)
     if target.machines <= start.machines:
-        return money_text(growth, expected)
+        return money_text(growth, expected, in_plan)
     if growth.marginal is None:
         ratio = target.value * target.machines / (start.value * start.machines)
         unit_name = singular(growth.paid_name)
@@ -193,17 +200,15 @@ def pays_sentence(growth: GrowthCounts, expected: Expectation) -> str:
     else:
         note = _ratio_note(growth.marginal, expected.interval)
         further = f"a further {sample} costs {three_digits(growth.marginal.value)} x one at {small}{note}"
-    peak = "" if growth.peak is None else count_text(growth.peak, growth.name)
     return prose(
         pays_text(growth, expected.interval),
         further,
-        f"the largest measured throughput is that of {peak}" if peak else "",
-        money_text(growth, expected),
+        money_text(growth, expected, in_plan),
     )
 
 
-def money_text(growth: GrowthCounts, expected: Expectation) -> str:
-    """Return `GrowthCounts.costs` with the interval at the configuration; nothing without a price."""
+def money_text(growth: GrowthCounts, expected: Expectation, in_plan: bool) -> str:
+    """Return `GrowthCounts.costs` with the interval at the configuration; nothing without a price, told in a plan."""
     start, target, price = growth.start, growth.target, growth.price
     if price is None:
         return ""
@@ -216,11 +221,11 @@ def money_text(growth: GrowthCounts, expected: Expectation) -> str:
     what = f"{with_article(growth.sample)} costs" if growth.whole else f"{million_of(growth.sample)} cost"
     large, cost_text = count_text(target.count, growth.name), with_unit(three_digits(cost), price.currency)
     if growth.grows:
-        small = f"{three_digits(cost_at_start)} at {count_text(start.count, growth.name)}"
-        text = f"{what} {small} and {cost_text} at {target.count:g}{note}"
+        before = f"{with_unit(three_digits(cost_at_start), price.currency)} at {count_text(start.count, growth.name)}"
+        text = f"{what} {before} and {cost_text} at {target.count:g}{note}"
     else:
         text = f"{what} {cost_text} at {large}{note}"
-    return prose(text, f"the price is {price_text(price.text, growth.paid_name)}")
+    return prose(text, "" if in_plan else f"the price is {price_text(price.text, growth.paid_name)}")
 
 
 def training_sentence(training: Training, numbers: Mapping[str, float], planned: Planned | None = None) -> str:
@@ -481,7 +486,8 @@ def next_sentence(run: NextRun, unit: str, reported: Interval | None = None) -> 
     if run.little or _range_text(now) == _range_text(narrowed):
         return f"no other run narrows the interval at {where} noticeably: measure {where} itself"
     unknown = ", unless a new bottleneck appears" if run.beyond else ""
-    text = f"the interval at {where} then narrows from {_range_text(now)} to {_range_text(narrowed, unit)}{unknown}"
+    whose = "its interval" if places == where else f"the interval at {where}"
+    text = f"{whose} then narrows from {_range_text(now)} to {_range_text(narrowed, unit)}{unknown}"
     if run.within is None:
         return prose(f"measure {places}", text)
     more = f"a half width of {100 * run.within:.3g} % needs more runs"

@@ -148,8 +148,9 @@ three_digits: Callable[[float], str] = partial(digits_text, digits=3)
 
 
 def whole_percent(value: float) -> str:
-    """Return a share in whole per cent, without the sign."""
-    return f"{100 * value:.0f}"
+    """Return a share in whole per cent, or with one digit below 1 %, without the sign; errors of rounding are zero."""
+    value = round(value, 4) or 0.0
+    return f"{100 * value:.0f}" if abs(value) >= 0.01 or not value else f"{100 * value:.1g}"
 
 
 def error_text(percent: float, decimals: int = 0) -> str:

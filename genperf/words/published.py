@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 
 from genperf.errors import counted
-from genperf.facts import AmongPublished, Cause, Exchange, Lack, Published, PublishedPlace, Record
-from genperf.words import TEXTS
+from genperf.facts import AmongPublished, Cause, Exchange, Lack, Published, PublishedPlace
 from genperf.words.numbers import count_text, prose, three_digits
 
 #: What a protocol of the benchmark predicts.
-PROTOCOLS = TEXTS["protocols"]
 #: The largest probability that is printed: other causes than those that are listed exist.
 SUREST = 0.99
 
@@ -40,7 +38,7 @@ def normal_sentence(compared: AmongPublished) -> str:
         f"{text}, which is {placed.judged}",
         f"nine in ten of {placed.series:,} published series on {placed.clusters} clusters keep "
         f"{100 * placed.low:.0f} to {100 * placed.high:.0f} %{a_step}",
-        f"{placed.percentile:.0f} % of them keep less than this one",
+        f"{placed.percentile:.0f} % of them keep less than this one" if 5.0 <= placed.percentile <= 95.0 else "",
         assumed,
         "this series keeps the total batch, most published ones that of a device" if compared.work == "total" else "",
     )
@@ -74,28 +72,6 @@ def normal_text(published: Published) -> str:
     return prose(
         "" if published.normal is None else normal_sentence(published.normal),
         "" if place is None else f"an MFU of {100.0 * (place.value or 0.0):.0f} % is {place_text(place)}",
-    )
-
-
-def record_sentence(record: Record, shorter: bool = False) -> str:
-    """Return the record of predictions like one, or of those that reach less far than any like it."""
-    verdict = f", with the verdict {record.verdict}" if record.verdict else ""
-    what = "shorter reaches were" if shorter else "this was"
-    return prose(
-        f"how often {what} right elsewhere: {record.predictions} series of {record.clusters} other clusters were "
-        f"predicted {PROTOCOLS[record.protocol]}{verdict}",
-        f"each cluster counted alike, the 90 % interval held {record.coverage:.0f} % of them",
-        f"half erred by less than {record.median_error:.0f} %, nine in ten by less than {record.nine_in_ten:.0f} %",
-    )
-
-
-def worth_text(record: Record | None) -> str:
-    """Return what such forecasts were worth elsewhere; nothing where none was judged."""
-    if record is None:
-        return ""
-    return (
-        f"of such forecasts on {record.clusters} published clusters nine in ten erred by less than "
-        f"{record.nine_in_ten:.0f} %"
     )
 
 

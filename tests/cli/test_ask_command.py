@@ -216,9 +216,9 @@ def test_a_price_names_what_it_pays_for(shell: Shell) -> None:
     Path("runs.csv").write_text("nodes,gpus_per_node,images/s\n1,8,1544\n2,8,2954\n4,8,5235\n8,8,8415\n")
     prices = ("2$/h", "$2/gpu/hour", "2usd per gpu-hour", "16$/node/h", "16 USD per node per hour")
     plain, *named = (done(shell, "ask", "runs.csv", *at("nodes=16"), "--cost", "--price", price) for price in prices)
-    costs = [re.search(r"cost ([\d.]+) at 8 nodes and ([\d.]+)", text) for text in (plain, *named)]
+    costs = [re.search(r"cost ([\d.]+) (?:\$|USD) at 8 nodes and ([\d.]+) ", text) for text in (plain, *named)]
     assert [cost.groups() for cost in costs] == [costs[0].groups()] * len(prices)  # type: ignore[union-attr]
-    assert "The price is 2$ per gpu-hour" in plain
+    assert "The price is 2 $ per gpu-hour" in plain
 
 
 def test_of_several_rates_the_one_that_is_named_is_answered(shell: Shell) -> None:

@@ -313,7 +313,7 @@ def test_every_command_has_one_reading_of_names_with_counts(shell: Shell) -> Non
     of_model = json.loads(shell("ask", "--full", "stages.json", *at)[1])
     assert of_model["throughput"] == told["throughput"]
     # All smaller counts were measured: the target is the run to make.
-    assert told["sentences"]["next"].startswith("Measure stage=8. The interval at stage=8")
+    assert told["sentences"]["next"].startswith("Measure stage=8. Its interval")
 
 
 def test_python_validates_and_reports_a_frame_or_a_path(shell: Shell) -> None:

@@ -87,7 +87,7 @@ def test_two_numbers_get_a_verdict(shell: Shell) -> None:
     assert normal["series"] >= 30
     assert normal["clusters"] >= 3
     assert text.startswith("At 2 nodes the efficiency is 61 % of one node's, which is low. Nine in ten of ")
-    assert re.search(r"\. \d+ % of them keep less than this one\.$", text)
+    assert re.search(r"published series on \d+ clusters keep \d+ to \d+ %\.$", text)
 
 
 @cases_in_text("runs, at, step, words")

@@ -1,5 +1,7 @@
 """The best configurations of all groups: comparable work, one ranking, honest shares of wins."""
 
+import re
+
 import pandas as pd
 import pytest
 
@@ -60,3 +62,26 @@ def test_a_group_without_an_answer_is_named(fitted: GroupedResult) -> None:
     assert [n.kind for n in found.notes] == ["group_infeasible", "group_infeasible"]
     with pytest.raises(GenperfError, match="excludes most"):
         gp.optimize(fitted, OVER, "time < 0.01")
+
+
+def test_groups_of_different_scaling_are_compared_by_their_time() -> None:
+    """Only the steps of slow, which hardly change, keep the work of each: their throughput is no other group's."""
+    seconds = {"slow": (0.130, 0.131, 0.137), "fast": (0.0535, 0.0365, 0.0300)}
+    rows = [(group, n, s) for group, of in seconds.items() for n, s in zip((1, 2, 4), of, strict=True)]
+    runs = pd.DataFrame(rows, columns=["framework", "nodes", "step_s"])
+    table = gp.read_table(runs, time="step_s", extrinsic="nodes", group="framework", scaling="group")
+    found = gp.optimize(gp.fit(table, seed=0), {"nodes": "1:8:*2"})
+    assert (found.minimize, found.configuration["framework"]) == ("time", "fast")
+    assert found.best.select_dtypes("number").notna().all(axis=None)
+
+
+def test_a_difference_above_the_double_is_a_multiple(fitted: GroupedResult) -> None:
+    """Two that cannot be told apart have no best one, and what takes twice as long is not told in per cent."""
+    rows = [(group, n, s / n + 0.1) for group, s in (("a", 10.0), ("b", 50.0)) for n in (1, 2, 4, 8)]
+    runs = pd.DataFrame(rows, columns=["framework", "workers", "seconds"])
+    told = gp.compare(gp.read_table(runs, time="seconds", extrinsic="workers", group="framework"), workers=8)
+    assert re.match(
+        r"a is faster: b takes 4\.[5-9]\d* x as long \(90 %: [\d.]+ to [\d.]+\)\. a is the best", told.sentence
+    )
+    alike = gp.compare(fitted, workers=8, framework="x,y", batch=32).sentence
+    assert "% longer" in alike
