@@ -144,10 +144,7 @@ class Alarm(PrintedAnswer, frozen=True, eq=False):
     @property
     def content(self) -> tuple[str, ...]:
         """The verdict in a sentence."""
-        # One test is the probability itself.
-        tests = [f"{name} p = {value:.2g}" for name, value in self.tests.items() if len(self.tests) > 1]
-        of_each = f" ({', '.join(tests)})" if tests else ""
-        judged = f"p = {self.probability:.2g}{of_each}; the alarm is at p = {self.level:g}"
+        judged = f"p = {self.probability:.2g}; the alarm is at p = {self.level:g}"
         alone = "themselves: runs" if len(self.slower) > 1 else "itself: run"
         slower = f"; by {alone} {', '.join(str(row + 1) for row in self.slower)}" if self.slower else ""
         return (f"slower than predicted: {judged}{slower}" if self.raised else f"not shown to be slower: {judged}",)

@@ -473,8 +473,7 @@ class Row(NamedTuple):
     value: str
     interval: str = ""
     beside: str = ""
-    #: The value and its ends, of a duration in seconds: those of several configurations are told in one unit.
-    ends: tuple[float, ...] = ()
+    ends: tuple[float, ...] = ()  # as numbers, of which those of several configurations are told in one unit
     unit: str = ""
 
 
@@ -502,10 +501,8 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
         of_each = likeliest.facts is not None and likeliest.facts.column is not None and facts.growth.sample == RELATIVE
         if rows >= 2 and likeliest.unit != "%" and not of_each:
             curve = facts.curve()
-            # A time that is none of a step has the unit of its column.
-            _, unit, of_a_second = facts.column or ("", "", 1.0)
-            is_time = curve.unit == SECONDS and unit in TIME_UNITS
-            lines += _picture(curve, width, rows, *((unit, of_a_second) if is_time else (curve.unit, 1.0)))
+            in_column = facts.column if facts.column is not None and facts.column[1] in TIME_UNITS else None
+            lines += _picture(curve, width, rows, *(in_column or ("", curve.unit, 1.0))[1:])
     lines += closing
     for line in lines:
         line.truncate(width, overflow="ellipsis")

@@ -145,9 +145,8 @@ def _answer_about(row: Mapping[str, Any], at: Mapping[str, str] | None, question
         raise GenperfError("a budget, samples or the deadline of a job need runs of several counts", hint=hint)
     used = utilisation_of(run, is_planned=training.tokens is not None)
     speed = f"{three_digits(run.rate)} {run.network.sample}/s" if run.rate else ""
-    # How many devices a deadline takes is asked; none are given.
-    devices = "" if plan is not None and not at and run.devices == 1.0 else f"{run.devices:g} x "
-    machine = f"{devices}{run.device.label or 'device'}"
+    is_open = plan is not None and not at and run.devices == 1.0  # how many devices a deadline takes is asked
+    machine = f"{'' if is_open else f'{run.devices:g} x '}{run.device.label or 'device'}"
     title = " · ".join(filter(None, (machine, run.network.name, speed, run.precision)))
     rows = [("", title), ("MFU", used.text), *(("⚠", note) for note in used.notes)]
     if used.mfu is not None and not run.rate and conventions_of(run):

@@ -823,9 +823,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         opened = replace(self.opened, want=base)
         answer = replace(self, opened=opened, reading=opened.reading, tables={}).answered(at)
         value = replace(self, reading=usual)._by_arithmetic(name, {base: answer.answers[0]})
-        # What other series and farther counts have is told of the base.
-        alone = {"measured": self._measured(name, at), "others": (), "beyond": ""}
-        return None if value is None else replace(answer, answers=(value,), **alone)
+        # Other series and farther counts have the base alone.
+        alone = replace(answer, measured=self._measured(name, at), others=(), beyond="")
+        return None if value is None else replace(alone, answers=(value,))
 
     def _facts(self, name: str, model: FitResult, configuration: dict[str, Any], at: Mapping[str, str]) -> Facts | None:
         """Return all that is known of the likeliest quantity; None where one count was measured, which is no curve."""

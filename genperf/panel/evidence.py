@@ -435,8 +435,7 @@ def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
     has_phases = sum(bool(_PHASE.search(plain)) and not WHOLE.search(plain) for plain in times.values()) > 1
     in_units = [c for c in measured if c.name in times and c.header.unit in TIME_UNITS]
     seconds = {c.name: c.values * np.divide(*TIME_UNITS[c.header.unit]) for c in in_units}
-    longest = np.fmax.reduce([*seconds.values()]) if seconds else np.inf
-    small = {name for name, of_runs in seconds.items() if np.all(of_runs < SMALL_PART * longest)}
+    small = {n for n, of_runs in seconds.items() if np.all(of_runs < SMALL_PART * np.fmax.reduce([*seconds.values()]))}
     prefers_time = batched and bool(of_stated) and 1 in (len(times), len(of_stated))
     kinds = ("time", "rate", "", "quantity") if prefers_time else ("rate", "time", "", "quantity")
 

@@ -140,21 +140,13 @@ def _normal(facts: Facts, sentences: Mapping[str, str]) -> list[Section]:
 def _band(place: Place, answer: Scaling) -> Section:
     """Return the answer about the efficiency."""
     count, largest, verdict = place.count, answer.steps.along.upper, place.expected.verdict
-    efficiency_there, at_largest = (percent_text(answer.efficiency(n), answer.interval) for n in (count, largest))
-    largest_text, reference = (count_text(n, answer.along) for n in (largest, answer.reference))
-    start = None if place.facts is None else place.facts.start
-    if start is not None and start.count == largest and start.efficiency is not None:
-        at_largest = f"{100.0 * start.efficiency.value:.0f} %"
+    efficiency_there = percent_text(answer.efficiency(count), answer.interval)
+    reference = count_text(answer.reference, answer.along)
     ratio, a_worker = count / largest, with_article(singular(answer.along))
     beyond = f", {ratio:.3g} times the largest measured count," if ratio > 1 else ""
     assumption = "" if place.facts is None else place.facts.growth.assumption
-    sentences = [capitalised(assumption)] if assumption else []
-    sentences += [
-        f"At {place.shown}{beyond} {a_worker} is predicted to do {efficiency_there} of the work that it does at "
-        f"{reference} ({answer.kind} scaling)."
-    ]
-    if ratio > 1:
-        sentences.append(f"At {largest_text}, the largest measured count, it is {at_largest}.")
+    does = f"is predicted to do {efficiency_there} of the work that it does at {reference} ({answer.kind} scaling)"
+    sentences = [prose(assumption, f"At {place.shown}{beyond} {a_worker} {does}")]
     # The whole interval lies above 100 % somewhere, as it is printed.
     if round(100.0 * float(np.nanmax(answer.curve["efficiency_lower"]))) > 100:
         sentences.append(
@@ -168,12 +160,10 @@ def _knee(answer: Scaling) -> Section:
     """Return the answer about the knee."""
     # With work that grows with the workers every step gets longer; what may fall is what they do together.
     turns = {turn.what: turn for turn in answer.turns}
-    knee, largest = turns["efficiency"], answer.steps.along.upper
+    knee = turns["efficiency"]
     sentences = [prose(turn_sentence(turns[what])) for what in ("efficiency", TURN[answer.kind == "weak"])]
     rule = f"A curve is past its knee where the efficiency is below {100 * knee.level:g} %."
-    count = knee.count.value
-    unknown = () if count <= largest else (f"Nothing above {largest:g} was measured.",)
-    return Section(KNEE, turn_short(knee), (rule, *sentences, *unknown))
+    return Section(KNEE, turn_short(knee), (rule, *sentences))
 
 
 def _largest_part(place: Place) -> Section:
@@ -206,9 +196,4 @@ def _next(place: Place) -> Section:
         return Section(NEXT, "no advice", (prose(text),))
     if run.met or not run.places:
         return Section(NEXT, "nothing", (prose(text),))
-    request, values = run.target if run.little else run.places[0], place.values
-    # Named is what differs from the configuration, the count first.
-    along = None if place.along is None else place.along.name
-    name = min(request, key=lambda factor: (request[factor] == values.get(factor), factor != along))
-    short = f"{name} {request[name]}" if isinstance(request[name], str) else count_text(float(request[name]), name)
-    return Section(NEXT, short, (prose(text),))
+    return Section(NEXT, join_values(run.target if run.little else run.places[0]), (prose(text),))

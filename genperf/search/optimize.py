@@ -297,7 +297,7 @@ def optimize(
     models, over = models_of(result, over)
     task = _Task(over, constraints, minimize, job, goal, interval, top)
     attempts = [(group, attempted(_solve, model, task, group)) for group, model in models]
-    if len({solved.search.by_default for _, solved in attempts if isinstance(solved, _Solved)}) > 1:
+    if len({solved.search.goal.maximize for _, solved in attempts if isinstance(solved, _Solved)}) > 1:
         # The work of a step is known of some groups alone: what all have is its time.
         task = replace(task, minimize=models[0][1].schema.target.name)
         attempts = [(group, attempted(_solve, model, task, group)) for group, model in models]
@@ -479,7 +479,7 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
         result, space, step, constraints, aim, job, per_unit=per_unit, budget=goal.budget is not None
     )
     what = (goal.maximize if aims or by_default else None) or named or schema.target.name
-    return Search(result, space, problem, task.interval, goal, job, step, what, by_default)
+    return Search(result, space, problem, task.interval, goal, job, step, what)
 
 
 def _price_notes(searches: Sequence[Search]) -> list[Note]:
@@ -502,9 +502,6 @@ def _notes_of(search: Search, evaluation: Evaluation) -> list[tuple[str, str]]:
     notes = []
     if space.taken:
         notes.append(("taken", f"not given, and taken at: {join_values(space.taken)}; --over varies them"))
-    if search.by_default and not target.throughput:
-        text = "the aim is the most throughput, as steps may differ in work; --minimize time is for the shortest step"
-        notes.append(("most_throughput", text))
     if step.assumption and by_work:
         notes.append(("work_assumed", f"{step.assumption}; {search.result.panel.work_option} says otherwise"))
     if evaluation.unfit:

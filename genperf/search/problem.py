@@ -392,9 +392,8 @@ class Search(Struct, frozen=True, eq=False):
     job: Job
     #: The work of a step.
     step: StepWork
-    #: What is least, or most; and whether it is the most throughput because nothing else was asked.
+    #: What is least, or most.
     aim: str
-    by_default: bool
 
     def run(self) -> Evaluation:
         """Evaluate the grid, block by block: first the constraints that read no prediction, then what they leave."""

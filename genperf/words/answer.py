@@ -10,7 +10,7 @@ from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import (
     SOUGHT,
-    cost_unit,
+    choice_text,
     expect_sentence,
     next_sentence,
     pays_judged,
@@ -71,7 +71,6 @@ def sentences_of(facts: Facts) -> dict[str, str]:
         "limit": "" if are_whole(facts.parts) else limit_sentence(facts.limit(), places),
         "normal": normal_text(published),
         "exchange": "" if published.exchange is None else exchange_sentence(published.exchange),
-        # One count has no exchange that another lacks.
         "causes": causes_sentence(published.causes, published.sound) if published.causes and scales else "",
         "nodes": _nodes_wanted(facts),
         "next": _next(facts),
@@ -230,8 +229,7 @@ def _plan_decision(planned: Planned) -> str:
         return f"no count up to {count_text(planned.tried[1], planned.name)} keeps the plan"
     if chosen.verdict == BLIND:
         return f"do not decide on {count} yet: the forecast of the whole job cannot be relied on"
-    middle, unit = texts_in_unit(chosen.total.value)
-    takes = f"{middle} {unit} and {with_unit(three_digits(chosen.cost.value), cost_unit(planned))}"
+    takes = choice_text(planned, chosen)
     if planned.named is None:
         return f"take {count}, the {SOUGHT[planned.plan.aim]}: the whole job takes {takes}"
     return f"the whole job takes {takes} on {count}{': the plan is not kept' if planned.breaks else ''}"

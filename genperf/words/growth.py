@@ -118,12 +118,10 @@ def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") 
         _, low, high, unit = texts_in_unit(*expected.value.ends)
     else:
         _, low, high, unit = *map(three_digits, expected.value.ends), expected.unit
-    tested = expected.held_out_of.partition(" ")[0]
-    held_out = "nothing could be held out to test it"
-    if f"predicting {tested} from" in expected.reason:
-        # The verdict's reason reports it.
-        held_out = ""
-    elif expected.held_out is not None:
+    # The verdict's reason may report it.
+    is_reason = f"predicting {expected.held_out_of.partition(' ')[0]} from" in expected.reason
+    held_out = "" if is_reason else "nothing could be held out to test it"
+    if expected.held_out is not None and not is_reason:
         held_out = f"the held-out error is {error_text(expected.held_out, 1)} ({expected.held_out_of})"
     at_best = "if it does not, it lies" if expected.fails else "a new run lies"
     # Nobody relies on the time of a run that fails.
@@ -361,15 +359,15 @@ def plan_sentence(planned: Planned) -> str:
     texts = [
         *at_named,
         f"{aim}, the {best} count of {smallest:g} to {last:g}{keep} is {count_text(sought.count, name)}",
-        f"it takes {_choice_text(planned, sought, notes=True)}",
+        f"it takes {choice_text(planned, sought, notes=True)}",
         *_blind_text(sought),
         price,
         f"it is the {best} with a probability of {100 * planned.best:.0f} %",
     ]
     for other, choice in (("fastest", planned.fastest), ("cheapest", planned.cheapest)):
         if choice.count != sought.count:
-            text = f"the {other}{keep} is {count_text(choice.count, name)}: {_choice_text(planned, choice)}"
-            texts += [text, *_blind_text(choice)]
+            text = f"the {other}{keep} is {count_text(choice.count, name)}: {choice_text(planned, choice)}"
+            texts += [text, *(_blind_text(choice) if sought.verdict != BLIND else [])]
     return prose(*texts)
 
 
@@ -389,8 +387,8 @@ def plan_line(planned: Planned) -> str:
         if planned.plan.deadline is not None or choice.count == sought.count:
             return text
         # Without a deadline the other is asked as well.
-        return f"{text}; {other} with {count_text(choice.count, planned.name)}: {_choice_text(planned, choice)}"
-    elsewhere = f"; {best} with {count_text(sought.count, planned.name)}: {_choice_text(planned, sought)}"
+        return f"{text}; {other} with {count_text(choice.count, planned.name)}: {choice_text(planned, choice)}"
+    elsewhere = f"; {best} with {count_text(sought.count, planned.name)}: {choice_text(planned, sought)}"
     return f"done {limits}" + ("" if sought.count == planned.named.count else elsewhere)
 
 
@@ -418,7 +416,7 @@ def plan_in_short(planned: Planned) -> str:
     if planned.best is None and planned.named is None:
         return NONE_ENOUGH
     breaks = f": {' and '.join(planned.breaks)}" if planned.breaks else ""
-    return f"{count_text(planned.chosen.count, planned.name)}, {_choice_text(planned, planned.chosen)}{breaks}"
+    return f"{count_text(planned.chosen.count, planned.name)}, {choice_text(planned, planned.chosen)}{breaks}"
 
 
 def _named_text(planned: Planned, choice: Choice, work_text: str) -> str:
@@ -427,7 +425,7 @@ def _named_text(planned: Planned, choice: Choice, work_text: str) -> str:
     takes = "takes" if planned.plan.samples == 1.0 else "take"
     keeps = f"it keeps {'both limits' if len(limits) > 1 else 'the limit'}" if limits else ""
     return prose(
-        f"{work_text} {takes} {_choice_text(planned, choice, notes=True)} at {join_values(dict(planned.named_at))}",
+        f"{work_text} {takes} {choice_text(planned, choice, notes=True)} at {join_values(dict(planned.named_at))}",
         *_blind_text(choice),
         limits_kept_text(planned) if planned.breaks else keeps,
     )
@@ -438,13 +436,14 @@ def cost_unit(planned: Planned) -> str:
     return f"{singular(planned.paid)}-hours" if planned.price is None else planned.price.currency
 
 
-def _choice_text(planned: Planned, choice: Choice, notes: bool = False) -> str:
+def choice_text(planned: Planned, choice: Choice, notes: bool = False) -> str:
     """Return how long a choice takes and what it costs, perhaps with the intervals."""
     *times, unit = texts_in_unit(*choice.total.ends)
     costs = [three_digits(value) for value in choice.cost.ends]
     intervals = (interval_note(planned.interval, low, high, middle) for middle, low, high in (times, costs))
     of_time, of_cost = intervals if notes else ("", "")
-    return f"{times[0]} {unit}{of_time} and {with_unit(costs[0], cost_unit(planned))}{of_cost}"
+    joined = "and" if (money := cost_unit(planned)) else "at a cost of"
+    return f"{times[0]} {unit}{of_time} {joined} {with_unit(costs[0], money)}{of_cost}"
 
 
 def _why_none(planned: Planned) -> list[str]:

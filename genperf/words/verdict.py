@@ -73,7 +73,6 @@ def trust_text(verdict: str, why: str = "") -> str:
 
 def with_footnotes(verdicts: Iterable[str], reasons: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return verdicts with the marks of their reasons, `ok [1]`, and the reasons behind these, each once."""
-    verdicts, reasons = [*verdicts], [*reasons]
     marks = {reason: f"[{k}]" for k, reason in enumerate(filter(None, dict.fromkeys(reasons)), 1)}
     marked = [f"{verdict} {marks.get(reason, '')}".rstrip() for verdict, reason in zip(verdicts, reasons, strict=True)]
     return marked, [f"{mark} {reason}" for reason, mark in marks.items()]
