@@ -702,6 +702,12 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         name, *others = reading.quantities
         if want is not None and (answer := self._wanted_by_arithmetic(name, at)) is not None:
             return answer
+        column, unit = reading.columns[name], self._unit(name)
+        if want is not None and column.kind == "quantity" and not column.varies:
+            numbers, ends = {n: amount(text) or text for n, text in at.items()}, 3 * (float(column.known[0]),)
+            texts = {"expect": f"{name} is {with_unit(three_digits(ends[0]), unit)} in every run."}
+            same = Value(name, unit, *ends, "caution", "it is the same in every run", numbers, texts)
+            return Answer((same,), None, reading, source=source.name, runs=int(self.series.rows.sum()))
         # What is the same in every run tells nothing.
         one_quantity = want is not None or self.opened.given.measured_column is not None
         others = [] if one_quantity else [column for column in others if reading.columns[column].varies]
@@ -823,7 +829,6 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         opened = replace(self.opened, want=base)
         answer = replace(self, opened=opened, reading=opened.reading, tables={}).answered(at)
         value = replace(self, reading=usual)._by_arithmetic(name, {base: answer.answers[0]})
-        # Other series and farther counts have the base alone.
         alone = replace(answer, measured=self._measured(name, at), others=(), beyond="")
         return None if value is None else replace(alone, answers=(value,))
 

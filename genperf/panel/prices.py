@@ -104,8 +104,8 @@ def _prices(
     for levels, rows in groups if telling and (of_all or not only_of_all) else ():
         of_one = _price_of_one(column.values[rows] / (counts[rows] if of_all else 1.0))
         if of_one is not None:
-            thousands = 1e3 if sign and sign[1] else 1.0
-            text = f"{of_one * thousands:.6g}{currency_in(sign[2]) if sign else ''}/{column.header.unit}"
+            size, currency = (1e3 if sign[1] else 1.0, currency_in(sign[2])) if sign else (1.0, "")
+            text = f"{of_one * size:.6g}{currency}/{column.header.unit}"
             prices.append(RunPrice(text, per[of_all], levels))
     return prices, len(prices) == len(groups)
 

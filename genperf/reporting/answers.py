@@ -43,8 +43,6 @@ PAYS, ALSO = "Does growing pay?", "What else is known?"
 SECTIONED = frozenset(
     ["plan", "expect", "sure", "pays", "best", "limit", "parts", "normal", "exchange", "causes", "next", "training"]
 )
-#: What falls, by whether the work grows with the workers.
-TURN = {True: "throughput", False: "slower"}
 
 
 def answers(place: Place) -> list[Section]:
@@ -160,8 +158,8 @@ def _knee(answer: Scaling) -> Section:
     """Return the answer about the knee."""
     # With work that grows with the workers every step gets longer; what may fall is what they do together.
     turns = {turn.what: turn for turn in answer.turns}
-    knee = turns["efficiency"]
-    sentences = [prose(turn_sentence(turns[what])) for what in ("efficiency", TURN[answer.kind == "weak"])]
+    knee, falling = turns["efficiency"], "throughput" if answer.kind == "weak" else "slower"
+    sentences = [prose(turn_sentence(turns[what])) for what in ("efficiency", falling)]
     rule = f"A curve is past its knee where the efficiency is below {100 * knee.level:g} %."
     return Section(KNEE, turn_short(knee), (rule, *sentences))
 
@@ -192,8 +190,6 @@ def _next(place: Place) -> Section:
         text = why if run is None else next_sentence(run, place.result.schema.target.unit)
     else:
         run, text = place.facts.advice()[0], place.answer.sentences["next"]
-    if run is None:
-        return Section(NEXT, "no advice", (prose(text),))
-    if run.met or not run.places:
-        return Section(NEXT, "nothing", (prose(text),))
+    if run is None or run.met or not run.places:
+        return Section(NEXT, "no advice" if run is None else "nothing", (prose(text),))
     return Section(NEXT, join_values(run.target if run.little else run.places[0]), (prose(text),))
