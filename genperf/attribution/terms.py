@@ -278,14 +278,13 @@ def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tup
     # By term, its values at the runs and at the rows where every constant is 1.
     shapes: dict[str, Array] = {}
     places: tuple[Mapping[str, Any], ...] = ()
-    for member in result.members:
-        discrepancy = member.discrepancy
-        if discrepancy is None:
+    for member in (result.members[place] for label in by_label(result.members) for place in label.places):
+        if (discrepancy := member.discrepancy) is None:
             return {}
         unit_constants = dict.fromkeys(member.expression.constant_names, 1.0)
         places = discrepancy.anchors, columns
         at_runs, in_rows = (member.expression.term_values(place, unit_constants) for place in places)
-        # Members may read a term's work in other ways: the heaviest, which comes first, decides.
+        # Members may read a term's work in other ways: those of the heaviest label, which come first, decide.
         shapes = {name: np.concatenate([at_runs[name], in_rows[name]]) for name in at_runs} | shapes
     # What stays the same in each step falls as the steps of a job do.
     divisors = [result.panel.over_columns(work.divides) for work in result.panel.work_of_worker]

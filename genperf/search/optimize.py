@@ -140,10 +140,10 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
         """Titles and tables for a person, without the reasons of every row."""
         spent, per_unit = self.spent or "cost", _per_unit(self.best)
         titled = [(self.title, self.best)]
-        if len(self.front):
+        # Where all are on the front they are shown already.
+        if len(self.front) and not len(self.front) == len(self.best) == self.feasible:
             million = million_of(self.quantity.samples)
             front = f"throughput against the {spent} of {million}" if per_unit else f"time against {spent}"
-            # Where few keep the deadline, the front shows what others cost.
             shown_front = self.front.head(max(len(self.best), LEAST_OF_FRONT))
             count = f", {len(shown_front)} of {len(self.front)}" if len(shown_front) < len(self.front) else ""
             titled.append((f"Pareto front of {front}{count}", shown_front))
