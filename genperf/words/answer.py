@@ -61,7 +61,7 @@ def sentences_of(facts: Facts) -> dict[str, str]:
         "plan": "" if facts.plan is None else plan_sentence(facts.plan),
         "expect": prose(measured_text(facts, places), expect_sentence(facts.expected, growth, places, further)),
         "training": training_sentence(facts.training, facts.quantities, facts.plan),
-        "sure": sure_sentence(facts.expected, growth, record_line(facts)),
+        "sure": sure_sentence(facts.expected, growth, record_line(facts).replace(" %, ", " %. ")),
         "layout": "" if facts.split is None else split_line(facts.split),
         "pays": "" if facts.expected.fails else pays_sentence(growth, facts.expected, in_plan=facts.plan is not None),
         "best": turn_sentence(turn) if turn is not None and likely else "",

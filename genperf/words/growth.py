@@ -119,7 +119,7 @@ def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") 
     else:
         _, low, high, unit = *map(three_digits, expected.value.ends), expected.unit
     # The verdict's reason may report it.
-    is_reason = f"predicting {expected.held_out_of.partition(' ')[0]} from" in expected.reason
+    is_reason = f"predicting {expected.held_out_of.partition(' predicted ')[0]} from" in expected.reason
     held_out = "" if is_reason else "nothing could be held out to test it"
     if expected.held_out is not None and not is_reason:
         held_out = f"the held-out error is {error_text(expected.held_out, 1)} ({expected.held_out_of})"
