@@ -732,7 +732,9 @@ def _verdict_and_next_step(answer: Answer, width: int) -> Iterator[Text]:
         yield Text.assemble((mark, f"bold {COLORS[likeliest.verdict]}"), "  ", reason_line)
         yield from (Text(f"  {line}") for line in wrap(" ".join(further_lines), width - 2))
     if answer.others:
-        yield Text.assemble(("  other series", "bold"), "  ", "; ".join(answer.others))
+        lines = "; ".join(answer.others)
+        short = re.sub(r" \([^()]*; [a-z-]+\)", "", lines) if len(answer.others) > 1 else lines
+        yield Text.assemble(("  other series", "bold"), "  ", short)
     if answer.facts is None:
         return
     if doubt := doubted_efficiency(answer.facts.growth):

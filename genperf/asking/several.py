@@ -168,8 +168,7 @@ def _columns(answers: Sequence[Answer], room: int) -> list[tuple[str, ...]]:
     rows = [{row.name: row for row in rows_of(answer)} for answer in answers]
     columns = list[tuple[str, ...]]()
     for name in sorted(rows[0], key=lambda name: name == STEP):
-        of_name = [row_of.get(name, Row(name, "–")) for row_of in rows]
-        texts = _column([in_unit_of(row, of_name) for row in of_name])
+        texts = _column([row_of.get(name, Row(name, "–")) for row_of in rows])
         if not columns or sum(len(column[0]) for column in (*columns, texts)) <= room:
             columns.append(texts)
     return columns
@@ -177,7 +176,7 @@ def _columns(answers: Sequence[Answer], room: int) -> list[tuple[str, ...]]:
 
 def _column(rows: Sequence[Row]) -> tuple[str, ...]:
     """Return the texts of a quantity, each of one width: its name, and of each configuration a value and its ends."""
-    texts = [rows[0].name, *(in_a_line(text) for row in rows for text in (row.value, row.interval))]
+    texts = [rows[0].name, *(in_a_line(text) for row in rows for text in in_unit_of(row, rows)[1:3])]
     return tuple(text.rjust(max(map(len, texts)) + 2) for text in texts)
 
 
