@@ -1009,7 +1009,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         # As many epochs as the question says.
         at |= {n: v for n, text in self.opened.at.items() if n in divisors and (v := amount(text)) is not None}
         if formula is not None and not divisors <= {*at}:
-            # What elapsed in steps of any number is told of one of them.
+            # What elapsed in steps of any number is told of one of them, and a rate of all.
+            unit = unit_of_column(fitted, replace(header, shared=False), unit) if header.kind == "rate" else unit
             name, header, formula = fitted, header_of(fitted), None
         value, factor = _in_unit_of_column((name, formula), model.schema, at, row, header, unit)
         if facts is not None and facts.column is not None and header.kind == "time":

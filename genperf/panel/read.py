@@ -31,6 +31,7 @@ from genperf.table.clean import filled, is_number, labels, mostly_numbers, numbe
 from genperf.table.facts import PATHS, is_result
 from genperf.table.opened import understood
 from genperf.table.shape import VALUE, number_in_names
+from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, header_of, is_price
 from genperf.vocabulary.names import IN_TOKENS, LEVELS, WAYS, column_named, column_of, meant_by, plain_name, words_in
 
@@ -269,6 +270,17 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
                 taken = {name: of_name for name, of_name in source.names.items() if name != column}
                 source = replace(source.without({column}), read=read, names=taken, steps=(*source.steps, note))
                 return replace(self, source=source)
+            # `run_N16-bs64`: of several numbers in names one counts, and the question says what.
+            taken_apart = source.names.get(column)
+            words = {} if taken_apart is None else taken_apart.columns
+            of_counts = [w for w, c in words.items() if w.lower() in words_of("headers.letter_of_workers") and c == w]
+            if taken_apart is not None and len(of_counts) == 1:
+                columns = {word: names[0] if word in of_counts else c for word, c in words.items()}
+                changed = source.renamed({of_counts[0]: names[0]}).changed(
+                    f"'{of_counts[0]}' in the names of '{column}' counts {names[0]}: the question says so",
+                    names={**source.names, column: replace(taken_apart, columns=columns)},
+                )
+                return replace(self, source=changed)
         return self
 
     def for_question(self, at: Mapping[str, str], want: str | None = None) -> Recognised:

@@ -906,7 +906,8 @@ def _rates_of_one(reading: Reading, names: Sequence[str]) -> list[str]:
     with np.errstate(divide="ignore"):
         log_counts = np.log(columns[scale].values)
     for rate, other in itertools.permutations(rates, 2):
-        if np.nanmax(np.abs(log_counts + np.log(rate.values / other.values))) < ABOUT_EQUAL:
+        gaps = np.abs(log_counts + np.log(rate.values / other.values))
+        if np.all(gaps[np.isfinite(gaps)] < ABOUT_EQUAL) and np.any(np.isfinite(gaps)):
             of_one.append(rate.name)
     return of_one
 

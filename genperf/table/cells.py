@@ -150,6 +150,8 @@ class Names(Struct, frozen=True):
         read_name = (self.values[name], self.kind.get(name, "")) if name in self.values else self.read(name)
         if read_name is None or not read_name[0] or not {*self.columns} >= {*read_name[0]}:
             return {}
+        if " " in name and read_name[1] not in ("", *self.kind.values()):
+            return {}  # `64 gpus fp32` is no name like `gpus8`
         numbers = {self.columns[word]: value for word, value in read_name[0].items()}
         return {**numbers, **({self.kind_column: read_name[1]} if self.kind_column else {})}
 

@@ -8,10 +8,13 @@ import os
 import re
 import stat
 import sys
+import tarfile
+import tempfile
 import threading
 import tomllib
+import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -37,6 +40,8 @@ PIPE_SECONDS = 10.0
 STANDARD_INPUT = "standard input"
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma", b"\x28\xb5\x2f\xfd": "zstd"}
+#: Where a tar says that it is one, and how the folder is called in which archives are unpacked.
+_TAR_SIGN, _UNPACKED = 257, "genperf-unpacked-"
 #: Colours and movements of a terminal.
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 #: How files begin that hold tables and no text: compressed ones, Parquet, workbooks.
@@ -69,9 +74,68 @@ def _refuse_address(source: str | Path) -> None:
 
 
 def names_several(source: str | Path) -> bool:
-    """Tell whether a path is that of a folder, or a pattern of files."""
+    """Tell whether a path is that of a folder, of an archive of one, or a pattern of files."""
     text = os.path.expanduser(source)
-    return os.path.isdir(text) or (any(c in text for c in "*?[") and not os.path.exists(text))
+    is_pattern = any(c in text for c in "*?[") and not os.path.exists(text)
+    return os.path.isdir(text) or is_pattern or is_archive(text)
+
+
+def is_archive(path: str) -> bool:
+    """Tell whether a path is that of a tar or a zip of files, and of none that is one document."""
+    if not os.path.isfile(path):
+        return False
+    with contextlib.suppress(OSError, tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError):
+        with open(path, "rb") as file:
+            head = file.read(_TAR_SIGN + 5)
+        if head[:4] == b"PK\x03\x04":
+            names = zipfile.ZipFile(path).namelist()
+            return not any(name.rpartition("/")[2].endswith(tuple(_FORMATS["of_documents"])) for name in names)
+        return (head[_TAR_SIGN:] == b"ustar" or head.startswith((*_COMPRESSED,))) and tarfile.is_tarfile(path)
+    return False
+
+
+@contextlib.contextmanager
+def unpacked(sources: Sequence[str | Path]) -> Iterator[list[str | Path]]:
+    """Yield sources, in the place of an archive a folder of its files, which an error names as the archive does."""
+    folders: dict[str | Path, str] = {}
+    with contextlib.ExitStack() as stack:
+        for source in sources:
+            if source != "-" and is_archive(path := os.path.expanduser(source)):
+                if _UNPACKED in path:
+                    raise TableError("is an archive inside another", hint="unpack it", where=path)
+                folders[source] = stack.enter_context(tempfile.TemporaryDirectory(prefix=_UNPACKED))
+                _unpack(path, folders[source])
+        try:
+            yield [folders.get(source, source) for source in sources]
+        except GenperfError as error:
+            for source, folder in folders.items():
+                error.where = error.where and error.where.replace(folder, str(source))
+                error.message = error.message.replace(folder, str(source))
+            raise
+
+
+def _unpack(path: str, folder: str) -> None:
+    """Write the files of an archive, and no link, below a folder."""
+    members: Iterable[tuple[str, int, Any]]
+    try:
+        with zipfile.ZipFile(path) if zipfile.is_zipfile(path) else tarfile.open(path) as archive:
+            if isinstance(archive, zipfile.ZipFile):
+                opened: Callable[[Any], Any] = archive.open
+                members = ((m.filename, m.file_size, m) for m in archive.infolist() if not m.is_dir())
+            else:
+                opened, members = archive.extractfile, ((m.name, m.size, m) for m in archive if m.isfile())
+            size = 0
+            for count, (name, size_of_file, member) in enumerate(members, 1):
+                size += size_of_file
+                if size > MAX_FILE_BYTES or count > MAX_FILES:
+                    most = f"more than {MAX_FILE_BYTES // 1_000_000} MB, or {MAX_FILES:,} files"
+                    raise TableError(f"is an archive of {most}", hint="unpack it, and name its folder", where=path)
+                place = Path(folder, *(part for part in Path(name).parts if part not in ("/", "..")))
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(opened(member).read())
+    except (OSError, EOFError, ValueError, RuntimeError, zlib.error, tarfile.TarError, zipfile.BadZipFile) as error:
+        hint = "unpack it, and name its folder"
+        raise TableError(f"is an archive that cannot be unpacked ({error})", hint=hint, where=path) from None
 
 
 def files_of(source: str | Path) -> list[str]:

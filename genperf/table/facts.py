@@ -136,9 +136,11 @@ class Run(Struct):
         """Add a value to those of its name as that was first spelled, in its first unit, or to those of a test."""
         key = self.spelled.setdefault(_key_meaning(name), name)
         if name != key:
-            value = _in_unit(value, *(canonical_time(spelled.partition("/")[0]) or "" for spelled in (name, key)))
+            value = in_unit(value, *(canonical_time(spelled.partition("/")[0]) or "" for spelled in (name, key)))
         if unit and (first_unit := self.units.setdefault(key, unit)) != unit:
-            value = _in_unit(value, unit, first_unit)
+            value = in_unit(value, unit, first_unit)
+        if str(value)[:1].isalpha() and any(isinstance(earlier, float) for earlier in self.values.get(key, ())):
+            return  # `Nodes: gpu[1-2]` below `on 2 nodes`
         if tested:
             self.tested.setdefault(key, []).append(value)
         elif canonical_of(key) is not None and not is_result(key, unit) and plain_name(key) not in _COUNTERS:
@@ -179,7 +181,7 @@ def _key_meaning(key: str) -> str:
     return f"{header_of(key).counted}/{unit}" if slash and what.lower() in _AMOUNTS else plain_name(key)
 
 
-def _in_unit(value: Any, unit: str, other: str) -> Any:
+def in_unit(value: Any, unit: str, other: str) -> Any:
     """Return a time in another unit; unchanged where one of the units is not of time."""
     if not (isinstance(value, float) and {unit, other} <= TIME_UNITS.keys()):
         return value
@@ -255,6 +257,8 @@ def _facts_by_pattern(line: str) -> Iterator[tuple[str, Any, str]]:
         line = FORMS.of_each.sub(
             lambda m: f"{m['nodes']} {m['node']}, {int(m['nodes']) * int(m['value'])} {m['key']}", line
         )
+    if "srun" in line or line.startswith("#SBATCH"):
+        line = FORMS.of_slurm.sub(lambda match: "--nodes=" if match["nodes"] else "--gpus-per-node=", line)
     if " = " in line:
         line = FORMS.comes_to.sub(r"\g<value> \g<unit>", line)
     of_line = FORMS.unit_of_line.search(line)
@@ -507,7 +511,7 @@ def _are_sizes(key: str, values: Sequence[Any]) -> bool:
     # A log may print its first step, and then every tenth.
     later = values[1:] if values[0] in (0.0, 1.0) and len(values) > LEAST_STEPS else values
     differ = _whole(values) and len({*values}) == len(values) and len({*np.diff(later).tolist()}) > 1
-    return differ and not (_is_count(key) or is_result(key))
+    return differ and not (_is_count(key) or is_result(key)) and _LEFT.isdisjoint(_words_of(key))
 
 
 def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool = False) -> list[Run]:
@@ -620,7 +624,7 @@ def _with_one_time(runs: list[Run]) -> list[Run]:
     if len(named) == 1 < len(names) and {*map(len, times)} == {1}:
         for run, (key,) in zip(runs, times, strict=True):
             values, unit = run.values.pop(key), run.units.pop(key, "s")
-            run.values[named[0]] = [_in_unit(value, unit, "s") for value in values]
+            run.values[named[0]] = [in_unit(value, unit, "s") for value in values]
             run.units[named[0]] = "s"
     return runs
 
@@ -793,9 +797,10 @@ def is_counter(key: str, values: Sequence[Any], unit: str = "") -> bool:
         return False
     of_a_calendar = CALENDAR[0] < min(numbers) and max(numbers) < CALENDAR[1]
     rises = np.diff(numbers)
-    # `throughput/total_tokens` counts what was done so far: no rate rises by one amount from step to step.
+    # `throughput/total_tokens` counts what was done so far, and `time/batch` too: what is measured of a step does not
+    # rise by one amount from step to step.
     is_even = len(numbers) >= FEWEST_OF_A_CLOCK and rises[0] > 0.0 and np.mean(rises == rises[0]) > MOST_EQUAL
-    is_amount = bool(is_even) and header_of(key).kind == "rate"
+    is_amount = bool(is_even) and (header_of(key).kind == "rate" or header_of(key).of != "")
     counts_lines = of_a_calendar or is_amount or not is_result(key, unit)
     return len({*numbers}) > 1 and float(np.mean(rises >= 0.0)) > 0.7 and counts_lines
 
@@ -861,6 +866,8 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
             if number != number and isinstance(cell, str) and ":" in cell and is_result(key):
                 number = seconds_of([cell])[0]
                 run.units[key] = "s"
+            elif number != number and (parts := parts_of(str(cell))) and (unit := canonical_time(parts.unit)):
+                number = in_unit(number_in(parts.number), unit, run.units.setdefault(key, unit))
             if number == number or (isinstance(cell, str) and cell.strip()):
                 run.values.setdefault(key, []).append(number if number == number else cell)
     progressed = _with_progress(run)
@@ -975,12 +982,10 @@ def thinned_out(text: str) -> tuple[str, int]:
 
 
 def source_of_settings(text: str, name: str) -> Source | None:
-    """Return a text of keys with values and no result as a row: the settings of a run; None where a line is else."""
+    """Return a script, or keys with values and no result, as a row: the settings of a run; None for another text."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", "["))]
-    if not all(
-        FORMS.pair.search(line) or FORMS.word_alone.match(line) or line.rstrip().endswith(":")
-        for line in lines[:MOST_NAMES]
-    ):
+    are_keys = (FORMS.setting.match(line) or FORMS.pair.search(line) for line in lines[:MOST_NAMES])
+    if not (FORMS.script.match(text) or all(are_keys)):
         return None
     source = source_of_rows(_runs(text)[:1], name)
     return replace(source, delimiter="") if source.cells else None

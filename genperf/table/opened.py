@@ -89,24 +89,27 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     }
     # Tables with a header are put below each other, also where each has a single row.
     runs = {file: source for file, source in rows.items() if len(source) == 1 and not source.delimiter}
-    data_files = [file for file in rows if file not in runs]
-    # Beside the runs of a folder may lie what watched them, with columns of its own.
-    tables = [file for file in data_files if any(map(facts.is_result, sources[file].cells))]
-    alike = len({frozenset(sources[file].cells) for file in data_files}) < 2
-    if not runs or (2 * len(runs) <= len(rows) and tables and alike):
-        if faults:
-            raise faults[0]
-        unnamed = [file for file, s in sources.items() if all(re.fullmatch(r"column\d+", n) for n in s.cells)]
-        if 0 < len(unnamed) < len(sources):
-            # Beside a table may lie what watched its runs.
-            named = {file: source for file, source in sources.items() if file not in unnamed}
-            what = f"{counted(len(unnamed), 'file')} without a header left out: {listed(unnamed, 3)}"
-            return beneath(named, name, _columns_of_paths([*named])).changed(what)
-        return beneath(sources, name, _columns_of_paths([*sources]))
-    left = [os.path.basename(file) for file in (*(f for f in files if f not in sources), *data_files)]
-    hold = "that holds" if len(left) == 1 else "that hold"
-    text = f"{counted(len(left), 'file')} {hold} no run left out: {listed(left, 3)}"
-    return _beside(runs, name, [text] if left else [])
+    measured = [file for file in rows if any(facts.is_result(n, rows[file].units.get(n, "")) for n in rows[file].cells)]
+    tables = [file for file in measured if file not in runs]
+    if runs and (not tables or len(measured) > 2 * len(tables) or len({frozenset(rows[f].cells) for f in tables}) > 1):
+        return _beside(runs, name, _left_out([file for file in files if file not in runs]))
+    # Beside tables may lie what watched their runs, or tells of them.
+    named = [file for file, source in sources.items() if not all(re.fullmatch(r"column\d+", n) for n in source.cells)]
+    of_tables = {n for file in tables for n in sources[file].cells}
+    kept = [file for file in named if not of_tables or of_tables & {*sources[file].cells}] or [*sources]
+    endings = {os.path.splitext(file)[1] for file in kept}
+    broken = [fault for fault in faults if os.path.splitext(str(fault.where))[1] in endings or not kept]
+    if broken:
+        raise broken[0]
+    table = beneath({file: sources[file] for file in kept}, name, _columns_of_paths(kept))
+    return replace(table, steps=(*table.steps, *map(step, _left_out([file for file in files if file not in kept]))))
+
+
+def _left_out(files: Sequence[str]) -> list[str]:
+    """Return what is reported of files that no run was read from."""
+    hold = "that holds" if len(files) == 1 else "that hold"
+    names = listed([os.path.basename(file) for file in files], 3)
+    return [f"{counted(len(files), 'file')} {hold} no run left out: {names}"] if files else []
 
 
 def _named_by_tag(source: Source, file: str) -> Source:
@@ -170,37 +173,40 @@ def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequ
 
 
 def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Source:
-    """Return runs as rows; files of one folder whose names recur in others, `a/time.csv` and `b/time.csv`, are one."""
-    folders: dict[str, list[str]] = {}
-    for file in runs:
-        folders.setdefault(os.path.dirname(file), []).append(file)
-    times_named = Counter(os.path.basename(file) for file in runs)
-    of_folders = len(folders) > 1 and all(times_named[os.path.basename(file)] > 1 for file in runs)
-    repeats = _repeats_of_folders(runs, folders) if of_folders else {}
+    """Return runs as rows, each of a file or of those of a folder, with the settings around it."""
     records: dict[str, dict[str, Any]] = {}
     steady: dict[str, dict[str, Any]] = {}
     units: dict[str, str] = {}
-    for place, paths in (repeats or (folders if of_folders else {file: [file] for file in runs})).items():
+    places = _places_of_runs(runs)
+    for place, (_, *paths) in places.items():
         records[place], steady[place] = {}, {}
         for source in (runs[path] for path in paths):
-            new = {n: cells[0] for n, cells in source.cells.items() if n not in records[place]}
-            records[place] |= {n: cell for n, cell in new.items() if label(cell)}
+            new = {n: cells[0] for n, cells in source.cells.items() if n not in records[place] and label(cells[0])}
             units |= {n: unit for n, unit in source.units.items() if n not in units}
-            steady[place] |= {n: cells[0] for n, cells in source.steady.items()}
-    with_result = [p for p, record in records.items() if any(facts.is_result(n, units.get(n, "")) for n in record)]
+            scale = {n: facts.in_unit(1.0, source.units.get(n, ""), units.get(n, "")) for n in new}
+            records[place] |= {n: cell if scale[n] == 1.0 else cell * scale[n] for n, cell in new.items()}
+            steady[place] |= {n: c[0] * [1, scale[n], scale[n], 1] for n, c in source.steady.items() if n in new}
+    measured = {p: {n for n in record if facts.is_result(n, units.get(n, ""))} for p, record in records.items()}
+    with_result = [place for place in records if measured[place]]
+    times_measured = Counter(n for place in with_result for n in measured[place])
+    usual = {n for n, count in times_measured.items() if count >= MOST_MEASURE * len(with_result)}
+    # Beside runs lie an evaluation, or how the data were prepared, whose quantities no other run has.
+    if others := [p for p in with_result if usual and measured[p].isdisjoint(usual) and "status" not in records[p]]:
+        others_named = listed([*map(os.path.basename, others)], 3)
+        steps = [*steps, f"{counted(len(others), 'run')} of other quantities left out: {others_named}"]
+        records = {place: record for place, record in records.items() if place not in others}
+        with_result = [place for place in with_result if place not in others]
     # How a run ended may be told in the folder around its result.
     around = {os.path.dirname(place) for place in with_result} - {*with_result}
     with_ending = [p for p, record in records.items() if p not in around and not _ENDINGS.isdisjoint(record)]
     ended = [place for place in records if place in (*with_result, *with_ending)]
     if ended:
-        settings = {place: record for place, record in records.items() if place not in ended}
+        settings = [(os.path.dirname(p) if p in runs else p, records[p]) for p in records if p not in ended]
         records = {place: records[place] for place in ended}
-        if of_folders:
-            _share_settings(settings, records)
+        _share_settings(settings, records)
     columns = list(dict.fromkeys(n for record in records.values() for n in record))
-    # The number of a repeat is no setting.
-    places = [os.path.dirname(place) if repeats else place for place in records]
-    paths_by_column = {n: texts for n, texts in _columns_of_paths(places).items() if n not in columns}
+    paths_by_column = _columns_of_paths([places[place][0] for place in records])
+    paths_by_column = {n: texts for n, texts in paths_by_column.items() if n not in columns}
     cells = [
         [*(texts[row] for texts in paths_by_column.values()), *(record.get(n, "") for n in columns)]
         for row, record in enumerate(records.values())
@@ -212,32 +218,69 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
     return source_of(name, [*paths_by_column, *columns], cells, range(1, len(cells) + 1), "file", **about)
 
 
-def _repeats_of_folders(runs: Mapping[str, Source], folders: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the files of each repeat, `a/result_1.txt` and `a/result_2.txt`, with those that measured nothing."""
-    files_of_repeats: dict[str, list[str]] = {}
-    for paths in folders.values():
-        results = {
-            path: {n for n in runs[path].cells if facts.is_result(n, runs[path].units.get(n, ""))} for path in paths
-        }
-        repeats = [path for path, measured in results.items() if measured]
-        stems = {re.sub(r"\d+", "", os.path.basename(path)) for path in repeats}
-        words = re.findall(r"[^\W\d_]+", os.path.splitext("".join(stems))[0].lower())
-        # `rank0.log` and `rank1.log` are of one run.
-        of_members = any(meant_by(word) in LEVELS or word in words_of("log.member") for word in words)
-        if len(stems) > 1 or of_members or (repeats and not set.intersection(*(results[path] for path in repeats))):
-            return {}
-        beside = [path for path in paths if path not in repeats]
-        files_of_repeats |= {path: [path, *beside] for path in repeats}
-    return files_of_repeats if len(files_of_repeats) > len(folders) else {}
+#: The share of the runs of a folder that measured a quantity, from which on what shares none with them is another
+#: experiment. A guess.
+MOST_MEASURE = 0.75
+#: A worker's number in the name of its own log: `rank0.log`, `gpu_1.txt`; `8gpus.log` counts.
+_MEMBER = late(rf"(?<![^\W\d_]){any_of('log.member', 'headers.device', 'headers.node')}[\W_]?\d", re.IGNORECASE)
 
 
-def _share_settings(settings: Mapping[str, Mapping[str, Any]], runs: Mapping[str, dict[str, Any]]) -> None:
-    """Add settings of a folder without a result to the only run in it, or else to the only one in the folder above."""
-    for place, record in settings.items():
-        for folder in (place, os.path.dirname(place)):
-            inside = [run for path, run in runs.items() if f"{path}{os.sep}".startswith(f"{folder}{os.sep}")]
-            if len(inside) == 1:
-                inside[0].update({n: cell for n, cell in record.items() if n not in inside[0]})
+def _places_of_runs(runs: Mapping[str, Source]) -> dict[str, list[str]]:
+    """Return of each run by its place the path that names it and its files, the longest log first.
+
+    Files of a folder are one run where their names, but for numbers, recur in other folders, unless several of them
+    measured the same.
+    """
+    results = {file: {n for n in s.cells if facts.is_result(n, s.units.get(n, ""))} for file, s in runs.items()}
+    lengths = {file: max([0, *(cells[0][0] for cells in source.steady.values())]) for file, source in runs.items()}
+    stems = {file: re.sub(r"\d+", "", os.path.basename(file)) for file in runs}
+    folders: dict[str, list[str]] = {}
+    for file, folder in _folders_of_runs(results).items():
+        folders.setdefault(folder, []).append(file)
+    times_named = Counter(stem for files in folders.values() for stem in {stems[file] for file in files})
+    places: dict[str, list[str]] = {}
+    for folder, files in folders.items():
+        longest_first = sorted(files, key=lambda file: -lengths[file])
+        measured = [file for file in longest_first if results[file]]
+        alike = [file for file in files if results[file] and results[file] == results[measured[0]]]
+        if len(folders) == 1 or all(times_named[stems[file]] < 2 for file in files):
+            places |= {file: [file, file] for file in files}
+            continue
+        names = [*map(os.path.basename, alike)]
+        has_settings = shape.number_in_names(names) is not None
+        if len(alike) < 2 or (not has_settings and all(map(_MEMBER.search, names))):
+            places[folder] = [folder, *longest_first]
+            continue
+        # The number of a repeat, or of a job, is no setting.
+        has_settings |= len({stems[file] for file in alike}) > 1 or any(
+            meant_by(word) in LEVELS for word in re.findall(r"[^\W\d_]+", names[0])
+        )
+        recur = has_settings and all(times_named[stems[file]] > 1 for file in alike)
+        beside = [file for file in longest_first if file not in alike]
+        places |= {file: [file if recur else folder, file, *beside] for file in alike}
+    return places
+
+
+def _folders_of_runs(results: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """Return the folder of each file; around one of settings, or of the only results in it, the next with results."""
+    with_results = {os.path.dirname(file) for file in results if results[file]}
+    parents = {folder: [*map(str, Path(folder).parents)] for folder in map(os.path.dirname, results)}
+    inside = Counter(parent for folder in with_results for parent in parents[folder])
+    around = {f: next((parent for parent in parents[f] if parent in with_results), f) for f in parents}
+    alone = {f for f in parents if f not in with_results or inside[around[f]] == 1}
+    return {file: around[f] if (f := os.path.dirname(file)) in alone else f for file in results}
+
+
+def _share_settings(settings: Sequence[tuple[str, Mapping[str, Any]]], runs: Mapping[str, dict[str, Any]]) -> None:
+    """Add settings of a folder to the runs in it, or else in the nearest one around it, unless these are all runs."""
+    for place, record in settings:
+        inside: list[dict[str, Any]] = []
+        while place and not inside:
+            inside = [run for path, run in runs.items() if f"{path}{os.sep}".startswith(f"{place}{os.sep}")]
+            place = os.path.dirname(place.rstrip(os.sep))
+        if len(inside) == 1 or len(inside) < len(runs):
+            for run in inside:
+                run.update({n: cell for n, cell in record.items() if n not in run})
 
 
 def _columns_of_paths(paths: Sequence[str]) -> dict[str, list[str]]:
@@ -259,6 +302,9 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     if not source.runs or len(source) < 2:
         return source
     in_source = {n: labels(cells).tolist() for n, cells in source.columns.items() if n not in source.names}
+    others, of_nodes = _other_counts({n: cells for n, cells in in_source.items() if n not in named})
+    source = source.without(others).renamed({n: f"{n} per node" for n in of_nodes})
+    in_source = {f"{n} per node" if n in of_nodes else n: c for n, c in in_source.items() if n not in others}
     full, aliases = _without_repeats(in_source | _devices_of_nodes(in_source), named)
     # What only some runs say parts them from the others by no setting, but for their network.
     meaningful = {*named, *_ENDINGS, *words_of("one_run.network")}
@@ -267,14 +313,44 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     }
     partly = {n for n in partly if not facts.is_result(n) and not facts.is_result(n, source.units.get(n, ""))}
     filled = {n: np.array(cells, dtype=object) for n, cells in full.items() if cells != in_source[n]}
-    if not (aliases or partly or filled):
-        return source
     source = source.without({*aliases, *partly})
     names = {
-        n: replace(taken, columns={word: aliases.get(c, c) for word, c in taken.columns.items()})
+        n: replace(
+            taken,
+            columns={word: aliases.get(c, c) for word, c in taken.columns.items()},
+            kind_column=aliases.get(taken.kind_column, taken.kind_column),
+        )
         for n, taken in source.names.items()
     }
     return replace(source, read={**source.read, **filled}, names=names, aliases={**source.aliases, **aliases})
+
+
+def _other_counts(texts: Mapping[str, list[str]]) -> tuple[set[str], set[str]]:
+    """Return the counts of something else than a run's devices, such as loaders, and those of each node's devices."""
+    levels = {n: level for n in texts if (level := meant_by(n)) in (*LEVELS, "devices_per_node")}
+    counts = {n: np.array([number_in(text) for text in texts[n]]) for n in levels}
+    workers, nodes, inside = ([n for n in levels if levels[n] == level] for level in (*LEVELS, "devices_per_node"))
+    pairs = {(n, k): np.isfinite(counts[n] + counts[k]) for n, k in itertools.permutations(levels, 2)}
+    both = {(n, k): (counts[n][filled], counts[k][filled]) for (n, k), filled in pairs.items() if filled.any()}
+    vary = {n for n in levels if len({*texts[n]} - {""}) > 1}
+    grows = vary & {*workers} or any(np.ptp(np.multiply(*both[n, k])) for n in nodes for k in inside if (n, k) in both)
+    # What stays as devices grow is a number of loaders, say, or of the devices that a process has.
+    others = {n for n in workers if n not in vary and grows}
+    fewer = set[str]()
+    for (n, k), (of_one, of_all) in both.items():
+        # On more nodes than devices these are those of each node, and so are as many as there are up to its number.
+        is_full = np.any(of_one < of_all) and np.array_equal(of_one, np.minimum(of_all, of_one.max()))
+        on_more_nodes = levels[k] == "nodes" and np.any(of_one < of_all)
+        fewer |= {n} if levels[n] == "workers" and (on_more_nodes or (levels[k] == "workers" and is_full)) else set()
+        # One task that a launcher starts on each node is no device; nor is a node's number of them that of several.
+        others |= (
+            {n} if {levels[n], levels[k]} == {"devices_per_node"} and n not in vary and max(of_one) == 1 else set()
+        )
+        of_node = (levels[n], levels[k]) == ("workers", "devices_per_node") and np.array_equal(of_one, of_all)
+        others |= {n} if of_node and any(np.any(counts[node] > 1.0) for node in nodes) else set()
+    fewer -= others
+    others |= {n for n in fewer if inside or not np.any(counts[n] > 1.0)}
+    return others, fewer - others
 
 
 def _devices_of_nodes(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
@@ -307,8 +383,11 @@ def _without_repeats(
         """Tell whether a column equals a kept one wherever both are filled; a batch of 1 each counts no devices."""
         pairs = [(a, b) for a, b in zip(full[kept], texts[name], strict=True) if a and b]
         equal = (a == b or abs(number_in(a) - number_in(b)) <= 1e-9 * abs(number_in(a)) for a, b in pairs)
+        # The devices of a node are those of the run on one node alone.
+        of_node = "devices_per_node" in {meant_by(name), meant_by(kept)} and meant_by(name) != meant_by(kept)
+        alike = not of_node or [*map(bool, full[kept])] == [*map(bool, texts[name])]
         # A single value may be equal by chance.
-        return len({a for a, _ in pairs}) > 1 and is_batch(name) == is_batch(kept) and all(equal)
+        return len({a for a, _ in pairs}) > 1 and is_batch(name) == is_batch(kept) and alike and all(equal)
 
     full: dict[str, list[str]] = {}
     aliases: dict[str, str] = {}
@@ -420,6 +499,10 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     content.refuse_other_text(text, name)
     if delimiter is not None:
         return read_delimited(text, name, delimiter)
+    if facts.FORMS.script.match(text) and (
+        run := facts.source_of_log(text, name) or facts.source_of_settings(text, name)
+    ):
+        return run
     is_json = JSON.match(text) is not None
     if is_json and facts.is_log(behind_json(text)):
         # Some logs begin with their settings.
@@ -493,7 +576,11 @@ def _table_or_log(text: str, name: str) -> Source:
     )
     if facts.begins_with_facts(text, source.delimiter in (" ", RUNS)) or (header_may_be_fact and facts.is_log(text)):
         return facts.source_of_log(text, name) or facts.source_of_settings(text, name) or source
-    if source.delimiter == RUNS and len(source) < LEAST_OF_A_TABLE * text.count("\n") and not counts_vary(source.cells):
+    if (
+        source.delimiter in (" ", RUNS)
+        and len(source) < LEAST_OF_A_TABLE * text.count("\n")
+        and not counts_vary(source.cells)
+    ):
         # A log may hold a few rows between blanks, as of the energies of a step.
         return facts.source_of_log(text, name) or source
     if source.delimiter != "|":
@@ -527,9 +614,17 @@ def open_files(
     sources: Sequence[str | Path], delimiter: str | None = None, tell: Callable[[str], None] | None = None
 ) -> Source:
     """Read files, patterns and folders as one table, of the same columns or a run a file; `tell` reports how far."""
-    files = [file for source in sources for file in content.files_of(source)]
-    if len(files) == 1:
-        return open_source(files[0], delimiter)
+    name = " ".join(map(str, sources))
+    with content.unpacked(sources) as folders:
+        files = [file for source in folders for file in content.files_of(source)]
+        if len(files) > 1:
+            return _open_each(files, name, delimiter, tell)
+        source = open_source(files[0], delimiter)
+        return source if folders == [*sources] else replace(source, name=name)
+
+
+def _open_each(files: Sequence[str], name: str, delimiter: str | None, tell: Callable[[str], None] | None) -> Source:
+    """Read files as one table; a job's errors are part of what it printed."""
     printed = {_PRINTED.sub(r"\1", file): file for file in files if _PRINTED.search(file)}
     errors = {p: file for file in files if _ERRORS.search(file) and (p := printed.get(_ERRORS.sub(r"\1", file)))}
     files = [file for file in files if file not in errors.values()]
@@ -550,7 +645,7 @@ def open_files(
             raise source
         return source
 
-    return joined(files, " ".join(map(str, sources)), opened)
+    return joined(files, name, opened)
 
 
 def _from_workbook(data: bytes, name: str) -> Source:

@@ -567,9 +567,11 @@ def names_of(column: str, names: list[str]) -> Names | None:
     `resnet101`; `V100`, `A100`) stay.
     """
     grid = _grid_of(column)
-    # `dp8-tp2-mbs4-gbs512`: words of the field, each glued to its number.
+    # `dp8-tp2-mbs4-gbs512`, `8gpus-bs64-run1`: words of the field, each glued to its number.
     glued = [taken for name in names if not _PARTED.search(name) and (taken := _of_all_kinds(name))]
-    are_known = len(glued) == len(names) and all(len(words) > 2 and all(map(meant_by, words)) for words, _ in glued)
+    words = {word for of_name, _ in glued for word in of_name}
+    known = {word for word in words if meant_by(word) or plain_name(word) in words_of("columns.repeat")}
+    are_known = len(glued) == len(names) and known == words and all(len(of_name) > 1 for of_name, _ in glued)
     parted = () if are_known else (_counted, _parted)
     in_prose = (_levels_of,) if column == TITLES else ()
     for reader in (_placed(names), grid, _pairs, _multiple, *parted, _of_all_kinds, *in_prose):

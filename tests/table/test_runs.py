@@ -1,6 +1,8 @@
 """Runs as people keep them: logs, folders of a file a run, JSON with its results inside, each made here."""
 
 import json
+import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -331,7 +333,36 @@ FOLDERS = {
     "a batch of all beside a nameless count": lambda n, s: {
         f"train.n{n}.log": "".join(f"step {k} | bsz: {512 * n} | step time: {s} s\n" for k in range(10))
     },
+    "settings with a path, loaders and notes beside logs by date": lambda n, s: {
+        f"exp{n}/config.yaml": f"model: vit\noutput_dir: /scratch/exp{n}\nworld_size: {n}\nworkers: 5\n",
+        f"exp{n}/2026030{n}.log": steps(s),
+        "README.md": "# Runs\n\nRuns on 1 to 8 GPUs of one node, March 2026.\n",
+        "run_all.sh": "#!/bin/bash\nfor n in 1 2 4 8; do\n  sbatch job.sh $n\ndone\n",
+        "prep/tokenize.log": "".join(f"shard {k} done in 12.{k} s (8120 docs/s)\n" for k in range(10)),
+    },
+    "a job's script": lambda n, s: {
+        f"try-{n}/job.sbatch": f"#!/bin/bash\n#SBATCH -N {max(1, n // 2)}\n"
+        f"#SBATCH --gres=gpu:a100:{min(n, 2)}\nsrun python train.py\n",
+        f"try-{n}/slurm-86754{n}.out": steps(s),
+    },
+    "some in milliseconds": lambda n, s: {f"{n}gpus.log": steps(s) if n % 4 else steps(1e3 * s, "ms")},
+    "logs of ranks": lambda n, s: {f"np{n}_a/rank{k}.log": steps(s) for k in range(n)},
+    "a tracker's folder beside the log": lambda n, s: {
+        f"exp{n}/train.log": steps(s),
+        f"exp{n}/wandb/run-{n}/files/config.yaml": f"num_gpus:\n  desc: null\n  value: {n}\n",
+        f"exp{n}/wandb/run-{n}/files/wandb-summary.json": f'{{"_runtime": {100 + n}, "loss": 3.2}}',
+    },
+    "nodes and the devices of each": lambda n, s: {
+        f"exp{n}/hparams.yaml": f"num_nodes: {max(1, n // 2)}\ndevices: {min(n, 2)}\n",
+        f"exp{n}/train.log": steps(s),
+    },
+    "a process that sees one of them": lambda n, s: {f"ws{n}.log": f"rank: 0, n_gpu: 1\nworld_size: {n}\n{steps(s)}"},
 }
+
+
+def steps(seconds: float, unit: str = "s") -> str:
+    """Return the log of a run with steps of so many seconds, of which the first took longer."""
+    return "".join(f"step {k}: loss 3.{k}, step time: {seconds * (1 + 3 * (k < 1)):.5g} {unit}\n" for k in range(12))
 
 
 @pytest.mark.parametrize("form", FOLDERS)
@@ -342,6 +373,36 @@ def test_a_folder_of_runs_is_asked_for_a_count(form: str, tmp_path: Path) -> Non
             (tmp_path / name).write_text(text)
     answer = ask(str(tmp_path), gpus=16)
     assert answer.facts.expected.value.value == pytest.approx(0.5, rel=0.06)
+
+
+@pytest.mark.parametrize("kind", ["gztar", "zip"])
+def test_an_archive_is_read_as_its_folder(kind: str, tmp_path: Path) -> None:
+    for n, seconds in zip(COUNTS, SECONDS, strict=True):
+        (folder := tmp_path / "runs" / f"{n}gpus").mkdir(parents=True)
+        (folder / "train.log").write_text(steps(seconds))
+    archive = shutil.make_archive(str(tmp_path / "runs"), kind, tmp_path, "runs")
+    assert ask(archive, gpus=16).facts.expected.value.value == pytest.approx(0.5, rel=0.06)
+    assert understood(archive).name == archive
+
+
+def test_an_archive_writes_nothing_outside_and_names_itself(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("../../outside.csv", "gpus,colour\n1,red\n2,blue\n")
+    assert understood(tmp_path / "a.zip").columns["gpus"].tolist() == ["1", "2"]
+    assert not (tmp_path.parent / "outside.csv").exists()
+    (tmp_path / "b.zip").write_bytes((tmp_path / "a.zip").read_bytes().replace(b"gpus,colour", b"gpus colour"))
+    with pytest.raises(TableError, match=r"b\.zip: is an archive that cannot be unpacked \(Bad CRC"):
+        understood(tmp_path / "b.zip")
+
+
+def test_logs_named_by_counts_in_folders_of_settings_are_runs_each(tmp_path: Path) -> None:
+    for precision, factor in (("fp32", 2.0), ("fp16", 1.0)):
+        (tmp_path / precision).mkdir()
+        for n, seconds in zip(COUNTS, SECONDS, strict=True):
+            (tmp_path / precision / f"{n}gpus.log").write_text(steps(factor * seconds))
+    assert columns(tmp_path)["gpus"] == ["1", "2", "4", "8"] * 2
+    answer = ask(str(tmp_path), at={"count": "16 gpus fp32"})
+    assert answer.facts.expected.value.value == pytest.approx(1.0, rel=0.06)
 
 
 def test_what_elapsed_between_two_times_of_day_is_measured(tmp_path: Path) -> None:
