@@ -261,9 +261,11 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         """Return runs with the count that a question names, where no column has one and their names differ by it."""
         source, counted_words = self.source, re.findall(r"\d ?([^\W\d_]+)", at.get(SCALE, ""))
         names = [name for name in (*at, *counted_words) if meant_by(name) in LEVELS]
-        has_count = any(meant_by(name) in (*LEVELS, *WAYS) for name in (*source.columns, *source.aliases))
-        for column in (column for column in PATHS if names and not has_count and column in source.columns):
-            if (counts := number_in_names(labels(source.columns[column]).tolist())) is not None:
+        called = {*map(meant_by, (*source.columns, *source.aliases))}
+        has_count = not called.isdisjoint((*LEVELS, *WAYS))
+        for column in (column for column in PATHS if names and column in source.columns):
+            counts = None if has_count else number_in_names(labels(source.columns[column]).tolist())
+            if counts is not None:
                 read = {**source.read, names[0]: np.array(counts, dtype=object)}
                 what = f"'{names[0]}' read from the names in '{column}': the question says what they count"
                 note = step(f"{counted(len(counts), 'cell')}: {what}")
@@ -271,16 +273,14 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
                 source = replace(source.without({column}), read=read, names=taken, steps=(*source.steps, note))
                 return replace(self, source=source)
             # `run_N16-bs64`: of several numbers in names one counts, and the question says what.
-            taken_apart = source.names.get(column)
-            words = {} if taken_apart is None else taken_apart.columns
+            apart = source.names.get(column)
+            words = {} if apart is None or meant_by(names[0]) in called else apart.columns
             of_counts = [w for w, c in words.items() if w.lower() in words_of("headers.letter_of_workers") and c == w]
-            if taken_apart is not None and len(of_counts) == 1:
-                columns = {word: names[0] if word in of_counts else c for word, c in words.items()}
-                changed = source.renamed({of_counts[0]: names[0]}).changed(
-                    f"'{of_counts[0]}' in the names of '{column}' counts {names[0]}: the question says so",
-                    names={**source.names, column: replace(taken_apart, columns=columns)},
-                )
-                return replace(self, source=changed)
+            if apart is not None and len(of_counts) == 1:
+                renamed = {word: names[0] if word in of_counts else c for word, c in words.items()}
+                what = f"'{of_counts[0]}' in the names of '{column}' counts {names[0]}: the question says so"
+                taken = {**source.names, column: replace(apart, columns=renamed)}
+                return replace(self, source=source.renamed({of_counts[0]: names[0]}).changed(what, names=taken))
         return self
 
     def for_question(self, at: Mapping[str, str], want: str | None = None) -> Recognised:

@@ -16,7 +16,7 @@ from genperf.arrays import AnyArray, Objects
 from genperf.errors import counted, listed
 from genperf.table.cells import MOST_NAMES, SEPARATOR, Names, Source, Taken, parts_of, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in, seconds_of
-from genperf.table.facts import MOST_OF_A_NODE, spelled_in_digits
+from genperf.table.facts import MOST_OF_A_NODE, PATHS, spelled_in_digits
 from genperf.vocabulary import any_of, late, words_of
 from genperf.vocabulary.headers import STATISTIC, canonical_time, header_of
 from genperf.vocabulary.names import (
@@ -574,7 +574,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
     are_known = len(glued) == len(names) and known == words and all(len(of_name) > 1 for of_name, _ in glued)
     parted = () if are_known else (_counted, _parted)
     in_prose = (_levels_of,) if column == TITLES else ()
-    for reader in (_placed(names), grid, _pairs, _multiple, *parted, _of_all_kinds, *in_prose):
+    for reader in (_placed(names, column in PATHS), grid, _pairs, _multiple, *parted, _of_all_kinds, *in_prose):
         read: Callable[[str], Taken | None] = reader
         parsed, without = _read_alike(reader, names, is_grid=reader is grid)
         keys = {frozenset(values) for values, _ in parsed.values()}
@@ -736,9 +736,11 @@ def _spelled_out(word: str, column: str, words: Collection[str]) -> str:
     return "nodes" if meant_by(begun[0]) == "servers" and beside else begun[0]
 
 
-def _placed(names: Sequence[str]) -> Callable[[str], Taken | None]:
+def _placed(names: Sequence[str], of_path: bool) -> Callable[[str], Taken | None]:
     """Return what reads `2n8g`, `n2g8`, `resnet50 2n x 8g` and `ddp_2x8`: nodes, and the devices of each."""
-    unnamed = not any(map(_GRID.fullmatch, names)) and _fill_nodes([_UNNAMED.search(name) for name in names])
+    # `2x8` of a cell is what its header says, and of a folder nodes as well.
+    may_be = of_path or not any(map(_GRID.fullmatch, names))
+    unnamed = may_be and _fill_nodes([_UNNAMED.search(name) for name in names])
 
     def in_order(name: str) -> str:
         name = _UNNAMED.sub(r"\1n\2g", name) if unnamed else name

@@ -356,6 +356,7 @@ FOLDERS = {
         f"exp{n}/hparams.yaml": f"num_nodes: {max(1, n // 2)}\ndevices: {min(n, 2)}\n",
         f"exp{n}/train.log": steps(s),
     },
+    "folders called nodes x devices": lambda n, s: {f"{max(1, n // 2)}x{min(n, 2)}/train.log": steps(s)},
     "a process that sees one of them": lambda n, s: {f"ws{n}.log": f"rank: 0, n_gpu: 1\nworld_size: {n}\n{steps(s)}"},
 }
 
