@@ -303,10 +303,10 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
         return source
     in_source = {n: labels(cells).tolist() for n, cells in source.columns.items() if n not in source.names}
     others, of_nodes = _other_counts({n: cells for n, cells in in_source.items() if n not in named})
-    told = [f"{listed([*map(repr, sorted(others))])} left out: no count of a run's devices"] if others else []
-    told += [f"{listed([*map(repr, sorted(of_nodes))])} taken as the devices of each node"] if of_nodes else []
+    reports = [f"{listed([*map(repr, sorted(others))])} left out: no count of a run's devices"] if others else []
+    reports += [f"{listed([*map(repr, sorted(of_nodes))])} taken as the devices of each node"] if of_nodes else []
     source = source.without(others).renamed({n: f"{n} per node" for n in of_nodes})
-    source = replace(source, steps=(*source.steps, *map(step, told)))
+    source = replace(source, steps=(*source.steps, *map(step, reports)))
     in_source = {f"{n} per node" if n in of_nodes else n: c for n, c in in_source.items() if n not in others}
     full, aliases = _without_repeats(in_source | _devices_of_nodes(in_source), named)
     # What only some runs say parts them from the others by no setting, but for their network.
