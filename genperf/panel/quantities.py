@@ -211,6 +211,9 @@ def paid_for(panel: Panel, per: str | None, price: Paid | None = None) -> tuple[
     column = named.name if named is not None else panel.column(per)
     node = Name(column) if column in factors else parse(with_amounts(column)).node
     unknown = names_in(node) - factors
+    if per == "workers" and unknown:
+        # Of nodes nothing shows how many devices they have.
+        raise TableError("the price is that of a device, and no column counts them", hint="--let gpus_per_node=8")
     if unknown:
         counts = ", ".join(f.name for f in panel.factors if f.role == "extrinsic")
         raise TableError(f"'{min(unknown)}' counts nothing that has a price", hint=f"--per {counts or 'COLUMN'}")
