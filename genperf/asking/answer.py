@@ -742,7 +742,8 @@ def _verdict_and_next_step(answer: Answer, width: int) -> Iterator[Text]:
     earlier = (note for note in answer.notes if note.startswith(EARLIER))
     if worth := next(earlier, record_line(answer.facts)):
         yield Text("  " + worth)
-    yield from lacking_of(answer)
+    if answer.requested:
+        yield from lacking_of(answer)
     if step := next_line(answer.facts):
         yield Text.assemble(("→ next", "bold"), "  ", step)
 
