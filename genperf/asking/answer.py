@@ -171,7 +171,7 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def lacking(self) -> list[str]:
-        """The same in sentences."""
+        """What is asked for and not answered, in sentences."""
         return [f"{name} is asked for, and {why}" for name, why in self.lacks]
 
     @property
@@ -411,7 +411,7 @@ _REQUESTED = {"job": _JOB[0], "step": "step time"}
 def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
     """Return why something that is asked for is not answered, and what gives it; empty where it is answered."""
     growth, plan, is_time = facts.growth, facts.plan, facts.expected.is_time
-    shown = [header_of(value.quantity) for value in answer.answers]
+    headers = [header_of(value.quantity) for value in answer.answers]
     is_job = growth.whole and growth.sample not in STEP_WORDS
     option = growth.work_option or ("--work 256" if growth.whole else f"--work '32*{growth.name}'")
     no_work = f"the samples of a step are not known: {option}"
@@ -430,10 +430,10 @@ def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
         work, hint = (growth.sample, "300B" if of_tokens else "1M") if growth.rated else ("steps", "'10000 steps'")
         return f"its {work} are not known: --{'tokens' if of_tokens else 'samples'} {hint}"
     if quantity == "step":
-        is_shown = growth.of_steps or any(of.kind == "time" and of.of == "step" for of in shown)
+        is_shown = growth.of_steps or any(of.kind == "time" and of.of == "step" for of in headers)
         return "" if is_shown else no_work
     rate = header_of(quantity)
-    if any(of.kind == "rate" and of.counted in (rate.counted, "") for of in shown):
+    if any(of.kind == "rate" and of.counted in (rate.counted, "") for of in headers):
         return ""
     if not growth.rated:
         return no_work

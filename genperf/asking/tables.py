@@ -481,15 +481,15 @@ def ask_recognised(
     except TableError:
         # No column has that name: it may follow from what was measured.
         answer = ask_recognised(replace(opened, want=None), at, "", question, seed, fits) if wanted else None
-        value = None if answer is None else wanted_of(answer, str(wanted))
-        if answer is not None and value is not None:
-            return replace(answer, answers=(value, *answer.answers[1:]))
-        lacking = (
-            None if answer is None or want is not None else replace(answer, requested=(*answer.requested, str(wanted)))
-        )
-        if lacking is None or not lacking.lacks:
+        if answer is None:
             raise
-        return lacking
+        if (value := wanted_of(answer, str(wanted))) is not None:
+            return replace(answer, answers=(value, *answer.answers[1:]))
+        # Words that the runs lack something for are answered with what that is.
+        answer = replace(answer, requested=(*answer.requested, str(wanted)))
+        if want is not None or not answer.lacks:
+            raise
+        return answer
     question = question or Question()
     question = question.with_words(opened.options) if opened.options else question
     if question.match:

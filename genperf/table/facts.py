@@ -866,8 +866,8 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
             if number != number and isinstance(cell, str) and ":" in cell and is_result(key):
                 number = seconds_of([cell])[0]
                 run.units[key] = "s"
-            elif number != number and (parts := parts_of(str(cell))) and (unit := canonical_time(parts.unit)):
-                number = in_unit(number_in(parts.number), unit, run.units.setdefault(key, unit))
+            elif number != number and (measured := parts_of(str(cell))) and (unit := canonical_time(measured.unit)):
+                number = in_unit(number_in(measured.number), unit, run.units.setdefault(key, unit))
             if number == number or (isinstance(cell, str) and cell.strip()):
                 run.values.setdefault(key, []).append(number if number == number else cell)
     progressed = _with_progress(run)

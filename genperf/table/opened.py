@@ -96,13 +96,13 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     # Beside tables may lie what watched their runs, or tells of them.
     named = [file for file, source in sources.items() if not all(re.fullmatch(r"column\d+", n) for n in source.cells)]
     of_tables = {n for file in tables for n in sources[file].cells}
-    kept = [file for file in named if not of_tables or of_tables & {*sources[file].cells}] or [*sources]
-    endings = {os.path.splitext(file)[1] for file in kept}
-    broken = [fault for fault in faults if os.path.splitext(str(fault.where))[1] in endings or not kept]
+    of_runs = [file for file in named if not of_tables or of_tables & {*sources[file].cells}] or [*sources]
+    endings = {os.path.splitext(file)[1] for file in of_runs}
+    broken = [fault for fault in faults if os.path.splitext(str(fault.where))[1] in endings or not of_runs]
     if broken:
         raise broken[0]
-    table = beneath({file: sources[file] for file in kept}, name, _columns_of_paths(kept))
-    return replace(table, steps=(*table.steps, *map(step, _left_out([file for file in files if file not in kept]))))
+    table = beneath({file: sources[file] for file in of_runs}, name, _columns_of_paths(of_runs))
+    return replace(table, steps=(*table.steps, *map(step, _left_out([file for file in files if file not in of_runs]))))
 
 
 def _left_out(files: Sequence[str]) -> list[str]:
@@ -561,9 +561,9 @@ def _table_or_log(text: str, name: str) -> Source:
         if other is None:
             raise
         return other
-    if source.delimiter in (" ", RUNS) and source.ragged and (whole := _cut(text, name, 0)) is not None:
+    if source.delimiter in (" ", RUNS) and source.ragged and (uncut := _cut(text, name, 0)) is not None:
         # Rows end before their header does.
-        return whole
+        return uncut
     columns = source.cells.values()
     unnamed = source.cells.get("column1")
     holds_no_cells = len(columns) == 1 or (unnamed is not None and not mostly_numbers(labels(unnamed).tolist()))
@@ -776,9 +776,9 @@ def understood(
     if not named and not opened.runs and not counts_vary(opened.cells):
         opened = facts.source_of_steps(opened) or opened
     opened = _with_duration(opened) if any(MOMENT.fullmatch(name.lower()) for name in opened.cells) else opened
-    whole = _with_merged_cells(_without_idle(_without_rows_of_others(opened), named))
-    whole = shape.with_variants(whole) if shape.VARIANT in named and shape.VARIANT not in whole.columns else whole
-    apart = whole if named else facts.with_facts(shape.melted(whole))
+    table = _with_merged_cells(_without_idle(_without_rows_of_others(opened), named))
+    table = shape.with_variants(table) if shape.VARIANT in named and shape.VARIANT not in table.columns else table
+    apart = table if named else facts.with_facts(shape.melted(table))
     numeric = _with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})
     tidy = tidied(shape.with_factors(shape.of_all_devices(numeric) if numeric.runs else numeric), named)
     if not named and (stated := TITLE_OF_SCALED.search(tidy.caption.lower())) and "scaling" not in tidy.columns:

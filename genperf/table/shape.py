@@ -570,8 +570,8 @@ def names_of(column: str, names: list[str]) -> Names | None:
     # `dp8-tp2-mbs4-gbs512`, `8gpus-bs64-run1`: words of the field, each glued to its number.
     glued = [taken for name in names if not _PARTED.search(name) and (taken := _of_all_kinds(name))]
     words = {word for of_name, _ in glued for word in of_name}
-    known = {word for word in words if meant_by(word) or plain_name(word) in words_of("columns.repeat")}
-    are_known = len(glued) == len(names) and known == words and all(len(of_name) > 1 for of_name, _ in glued)
+    meaningful = {word for word in words if meant_by(word) or plain_name(word) in words_of("columns.repeat")}
+    are_known = len(glued) == len(names) and meaningful == words and all(len(of_name) > 1 for of_name, _ in glued)
     parted = () if are_known else (_counted, _parted)
     in_prose = (_levels_of,) if column == TITLES else ()
     for reader in (_placed(names, column in PATHS), grid, _pairs, _multiple, *parted, _of_all_kinds, *in_prose):
@@ -713,8 +713,8 @@ def _with_the_word_before(word: str, names: Sequence[str]) -> str:
     if canonical_of(word) is not None:
         return word
     pairs = (re.search(rf"(?<![^\W_])({_WORD})[\s_-]{re.escape(word)}(?![^\W\d_])", name) for name in names)
-    known = {text for pair in pairs if pair and canonical_of(text := f"{pair[1]}_{word}") is not None}
-    return known.pop() if len(known) == 1 else word
+    counts = {text for pair in pairs if pair and canonical_of(text := f"{pair[1]}_{word}") is not None}
+    return counts.pop() if len(counts) == 1 else word
 
 
 def counts_beside(column: str, cells: Sequence[Any]) -> dict[str, AnyArray]:
