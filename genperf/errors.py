@@ -81,18 +81,21 @@ def checked(function: Callable[..., R], opens: bool = False) -> Callable[..., R]
             kind = Any if name == opened else types.get(name, Any)
             if not (signature.parameters[name].kind.name.startswith("VAR") or _is_opened(kind) or _is_of(value, kind)):
                 raise GenperfError(f"{function.__name__}: {name} is {_name_of(kind)}, not {value!r}", hint=hint)
+            if name == "seed" and value < 0:
+                raise GenperfError(f"{function.__name__}: seed is zero or more, not {value}", hint=hint)
         return function(*arguments, **options)
 
     return with_checks
 
 
 def _is_opened(kind: Any) -> bool:
-    """Tell whether a parameter takes tables, of which there are more kinds than types."""
-    return any(getattr(one, "__name__", "") in ("DataFrame", "Table") for one in (kind, *typing.get_args(kind)))
+    """Tell whether a parameter takes a table or its path: there are more kinds of tables than types."""
+    kinds = typing.get_args(kind)
+    return str in kinds and any(getattr(one, "__name__", "") in ("DataFrame", "Table") for one in kinds)
 
 
 def _is_of(value: Any, kind: Any) -> bool:
-    """Tell whether a value is of an annotated type; names in a mapping are texts, and a list is checked throughout."""
+    """Tell whether a value is of an annotated type, and so are the items of a mapping or a list."""
     origin, of = typing.get_origin(kind), typing.get_args(kind)
     if kind is Any:
         return True
@@ -100,10 +103,12 @@ def _is_of(value: Any, kind: Any) -> bool:
         return any(value is one or (isinstance(value, str) and value == one) for one in of)
     if origin in (typing.Union, UnionType):
         return any(_is_of(value, one) for one in of)
-    if not isinstance(value, _ACCEPTED.get(kind, origin or kind)):
+    if not isinstance(value, _ACCEPTED.get(kind, origin or kind)) or isinstance(value, bytes):
         return False
-    names = value if origin is Mapping or (origin in (Sequence, Iterable) and isinstance(value, list | tuple)) else ()
-    return all(_is_of(one, of[0]) for one in names)
+    if origin is Mapping:
+        return all(_is_of(name, of[0]) and _is_of(item, of[1]) for name, item in value.items())
+    items = value if origin in (Sequence, Iterable) and isinstance(value, list | tuple) else ()
+    return all(_is_of(item, of[0]) for item in items)
 
 
 def _name_of(kind: Any) -> str:

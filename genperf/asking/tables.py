@@ -119,7 +119,7 @@ FARTHEST_MULTIPLE = 8.0
 
 
 def ask(
-    table: FitResult | GroupedResult | str | Path | pd.DataFrame,
+    table: FitResult | GroupedResult | Table | str | Path | pd.DataFrame,
     want: str | None = None,
     at: Mapping[str, Any] | None = None,
     *,
@@ -145,7 +145,7 @@ def ask(
 
     Parameters
     ----------
-    table : FitResult, GroupedResult, path, DataFrame or str
+    table : FitResult, GroupedResult, Table, path, DataFrame or str
         Or a machine in words, `8xh100`, whose run the configuration describes; `tokens` and `price` are then of a
         training at the counts of `at`.
     want : str, optional
@@ -192,7 +192,7 @@ def ask(
     run_in_words = row_in([str(table)]) if is_path and not is_file else {}
     requested = {**(at or {}), **({} if run_in_words else configuration)}
     source = None
-    if not (isinstance(table, FitResult | GroupedResult) or is_model_file(table) or run_in_words):
+    if not (isinstance(table, FitResult | GroupedResult | Table) or is_model_file(table) or run_in_words):
         source = open_files([str(table)]) if is_path else open_source(table)
     if want is not None and (source is None or want not in source.columns):
         # `step time` is a quantity, and so is what a header has in full; `is it normal` is none.
@@ -211,7 +211,7 @@ def ask(
     elif run_in_words:
         about = {**configuration, **run_in_words}
     else:
-        about = table if isinstance(table, GroupedResult) else model_of(table)
+        about = model_of(table)
     places, answers = answers_about(about, places, want, question)
     return answers if lists or len(places) > 1 else answers[0]
 

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
@@ -106,8 +107,8 @@ def _values(name: str, item: Any) -> Array | str:
                 hint = f"{name}=1:256, {name}=0:64:8 or {name}=1:256:*2"
                 raise GenperfError(f"'{text}' of '{name}' is not a range", hint=hint) from None
             return text
-    if not math.isfinite(float(item)):
-        raise GenperfError(f"'{name}' is given {float(item)}, which is not finite", hint=f"--over {name}=1:256")
+    if not (isinstance(item, Real) and math.isfinite(item)):
+        raise GenperfError(f"'{name}' is given {item}, which is no finite number", hint=f"--over {name}=1:256")
     return np.array([float(item)])
 
 

@@ -52,10 +52,13 @@ def test_check_tells_why(shell: Shell) -> None:
         lambda source: pd.DataFrame([gp.ask(source, gpus=16).to_dict()["sentences"]]),
     ],
 )
-def test_python_takes_a_frame_a_path_or_a_model_alike(shell: Shell, call: Callable[[object], pd.DataFrame]) -> None:
+def test_python_takes_a_frame_a_path_a_table_or_a_model_alike(
+    shell: Shell, call: Callable[[object], pd.DataFrame]
+) -> None:
     model = gp.fit(RUNS)
     gp.save_model(model, "model.json")
-    first, *others = [call(source) for source in (RUNS, "runs.csv", Path("runs.csv"), model, "model.json")]
+    sources = (RUNS, "runs.csv", Path("runs.csv"), gp.read_table("runs.csv"), model, "model.json")
+    first, *others = [call(source) for source in sources]
     for other in others:
         columns = [column for column in first if column in other and column != "next"]
         assert columns
@@ -88,6 +91,12 @@ def test_a_model_where_only_a_table_is_of_use_is_named(shell: Shell, command: st
         (lambda: gp.suggest(RUNS, {"gpus": 64}, within="10%"), "within is a number or None, not '10%'"),
         (lambda: gp.why(RUNS, "gpus=8"), "why: at is a mapping"),
         (lambda: gp.fit(RUNS, seed="x"), "fit: seed is a whole number, not 'x'"),
+        (lambda: gp.fit(RUNS, seed=-1), "fit: seed is zero or more, not -1"),
+        (lambda: gp.fit(RUNS, mapping={"gpus": ["batch"]}), "fit: mapping is a mapping"),
+        (lambda: gp.optimize(RUNS, {"gpus": [8, None]}), "'gpus' is given None, which is no finite number"),
+        (lambda: gp.why(RUNS, sound="fast"), "why: sound is a mapping"),
+        (lambda: gp.explain(RUNS, at=8), "explain: at is a mapping"),
+        (lambda: gp.report(RUNS, "page.html", table={}), "report: table is a Table or None, not {}"),
         (lambda: gp.fit(RUNS, None), "fit: model is a text, not None"),
         (lambda: gp.fit(RUNS).constants(5), "the interval must lie between 0 and 1, not 5"),
         (lambda: gp.fit(RUNS).predict({"gpus": 8}, interval="0.9"), "the interval must lie between 0 and 1"),
