@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: A run without a file: the count and the throughput.
 _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
-#: What no word behind a table holds that asks for a configuration (`64 GPUs`, `4*8`): a pattern, or the name of a file.
+#: What no word around a table holds that asks for a configuration (`64 GPUs`, `4*8`): a pattern, or the name of a file.
 _PATH = re.compile(r"\\|\.(?:[a-z]\w{0,4}|parquet)(?!\S)|\*$|\*\D", re.IGNORECASE)
 
 
@@ -87,7 +87,7 @@ def ask(
     TABLE may be several files, or a pattern in quotes (`"logs/*.csv"`), of the same columns.
     It may be runs themselves, as count:throughput: `genperf ask 1:410 2:792 4:1530 --at 64`; or one run in words, whose
     utilisation is answered: `genperf ask 8xh100 7B 76800tok/s bf16 seq=2048`; of several each is in quotes.
-    Words behind a table are its configuration: `genperf ask runs.csv 64 GPUs` asks as `--at "64 GPUs"` does.
+    Words around a table are its configuration: `genperf ask runs.csv 64 GPUs` asks as `--at "64 GPUs"` does.
     Several values, `--at gpus=64,256` or `--at gpus=8:1024:*2`, are answered beside each other.
     A role that is given as an option is not guessed. Without --at: a plan's count, or twice the largest.
     """
@@ -181,20 +181,21 @@ def _show(
 
 
 def _split_words(table: tuple[str, ...], at: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the files or runs that are named, and `--at` with the words behind them, where these are no file."""
+    """Return the files or runs that are named, and `--at` with the words around them, where these are no file."""
     from genperf.cli.options import NAMED_TWICE
 
-    count = max((n for n, text in enumerate(table, 1) if Path(text).exists() or _RUN.fullmatch(text)), default=0)
-    further = table[count:]
-    words = " ".join(text for text in further if "=" not in text.strip("="))
+    places = [n for n, text in enumerate(table) if Path(text).exists() or _RUN.fullmatch(text)]
+    first, count = (places[0], places[-1] + 1) if places else (0, 0)
+    around = (*table[:first], *table[count:])
+    words = " ".join(text for text in around if "=" not in text.strip("="))
     in_folder = any("/" in word.rstrip("/") and Path(word).parent.is_dir() for word in words.split())
-    is_question = re.search(r"\d|\S\s+\S", " ".join(further)) is not None
-    if not count or _PATH.search(words) or in_folder or not is_question:
+    is_question = re.search(r"\d|\S\s+\S", " ".join(around)) is not None
+    if not places or _PATH.search(words) or in_folder or not is_question:
         return table, at
-    if NAMED_TWICE.search(" ".join(further)):
+    if NAMED_TWICE.search(" ".join(around)):
         # Which value goes with which is in the order of the words.
-        return table[:count], (*at, " ".join(further))
-    return table[:count], (*at, *(text for text in further if "=" in text.strip("=")), *filter(None, [words]))
+        return table[first:count], (*at, " ".join(around))
+    return table[first:count], (*at, *(text for text in around if "=" in text.strip("=")), *filter(None, [words]))
 
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:

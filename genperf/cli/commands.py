@@ -61,7 +61,8 @@ def command_named(name: str) -> click.Command:
 def names_a_source(word: str, *further: str) -> bool:
     """Tell whether a first word that is no command is what `ask` answers from: a file, a pattern, a run, a machine.
 
-    Or whether it begins a sentence that names a device behind: `how many h100 for 1T tokens in 30 days`.
+    Or whether it begins a sentence that names a device, `how many h100 for 1T tokens in 30 days`, or that stands before
+    a file, `how fast on 64 gpus runs.csv`. A single word before a file is a command that is not spelled right.
     """
     if word == "-" or (set(word) & set("./\\*?:0123456789") and word[0] != "-") or Path(word).exists():
         return True
@@ -69,7 +70,11 @@ def names_a_source(word: str, *further: str) -> bool:
     from genperf.peaks import device_in
     from genperf.vocabulary import words_of
 
-    words = " ".join(of for of in further if of[:1] != "-").split()
+    names = [of for of in further if of[:1] != "-"]
+    words = " ".join(names).split()
+    files = [Path(of).exists() for of in names]
+    if any(files) and (" " in word or not files[0]):
+        return True
     return word.lower() in words_of("headers.maker") or any(device_in(_COUNTS.sub("", of)) for of in words)
 
 

@@ -621,6 +621,9 @@ def open_files(
     with content.unpacked(sources) as folders:
         files = [file for source in folders for file in content.files_of(source)]
         if len(files) > 1:
+            # A file that there is not is none of those that hold no run.
+            for file in (file for file in files if file != "-" and not os.path.lexists(file)):
+                open_source(file)
             return _open_each(files, name, delimiter, tell)
         source = open_source(files[0], delimiter)
         return source if folders == [*sources] else replace(source, name=name)

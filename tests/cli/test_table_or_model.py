@@ -409,6 +409,17 @@ def test_words_behind_a_table_spell_its_headers_and_cells(
     assert asked in done(shell, "ask", "runs.csv", *words, "--full")
 
 
+def test_words_before_a_table_are_a_question_as_behind_it(shell: Shell) -> None:
+    """They were a file that holds no run, and the answer was of twice the largest count."""
+    behind = done(shell, "ask", "runs.csv", "how fast on 64 gpus with batch 32")
+    assert "64 gpus" in behind
+    for words in (("how fast on 64 gpus with batch 32",), ("how", "fast", "on", "64", "gpus", "with", "batch", "32")):
+        assert done(shell, *words, "runs.csv") == behind
+    # A file that there is not is no file without a run.
+    assert "more.csv: no such file" in refusal(shell, "ask", "more.csv", "runs.csv")
+    assert "no such file" in refusal(shell, "ask", "those of more.csv", "runs.csv")
+
+
 def test_an_empty_row_of_a_frame_changes_nothing() -> None:
     """It stood among the cells from which the columns' meaning is found, and moved the answer by 1 %."""
     grid = [
