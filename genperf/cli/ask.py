@@ -14,6 +14,7 @@ import click
 from msgspec.structs import replace
 
 from genperf.cli import decorators as shared
+from genperf.cli.commands import names_files
 from genperf.cli.decorators import option
 from genperf.cli.output import Output, progress, tell, tell_all
 from genperf.errors import GenperfError
@@ -184,7 +185,7 @@ def _split_words(table: tuple[str, ...], at: tuple[str, ...]) -> tuple[tuple[str
     """Return the files or runs that are named, and `--at` with the words around them, where these are no file."""
     from genperf.cli.options import NAMED_TWICE
 
-    places = [n for n, text in enumerate(table) if Path(text).exists() or _RUN.fullmatch(text)]
+    places = [n for n, text in enumerate(table) if names_files(text) or _RUN.fullmatch(text)]
     first, count = (places[0], places[-1] + 1) if places else (0, 0)
     around = (*table[:first], *table[count:])
     words = " ".join(text for text in around if "=" not in text.strip("="))

@@ -1,5 +1,6 @@
 """The commands by question, and `genperf.toml`: any option of any command, which `genperf init` writes."""
 
+import glob
 import json
 import re
 import textwrap
@@ -58,21 +59,26 @@ def command_named(name: str) -> click.Command:
     return command
 
 
+def names_files(text: str) -> bool:
+    """Tell whether a text is a file or a folder, a pattern of some, or standard input."""
+    return text == "-" or Path(text).expanduser().exists() or bool(glob.glob(text))
+
+
 def names_a_source(word: str, *further: str) -> bool:
     """Tell whether a first word that is no command is what `ask` answers from: a file, a pattern, a run, a machine.
 
     Or whether it begins a sentence that names a device, `how many h100 for 1T tokens in 30 days`, or that stands before
     a file, `how fast on 64 gpus runs.csv`. A single word before a file is a command that is not spelled right.
     """
-    if word == "-" or (set(word) & set("./\\*?:0123456789") and word[0] != "-") or Path(word).exists():
+    if (set(word) & set("./\\*?:0123456789") and word[0] != "-") or names_files(word):
         return True
     # Only here: help and completion need no words.
     from genperf.peaks import device_in
     from genperf.vocabulary import words_of
 
-    names = [of for of in further if of[:1] != "-"]
+    names = [of for of in further if of[:1] != "-" or of == "-"]
     words = " ".join(names).split()
-    files = [Path(of).exists() for of in names]
+    files = [names_files(of) for of in names]
     if any(files) and (" " in word or not files[0]):
         return True
     return word.lower() in words_of("headers.maker") or any(device_in(_COUNTS.sub("", of)) for of in words)

@@ -42,6 +42,19 @@ class Option(click.Option):
 class Command(click.Command):
     """A command that never overwrites what it reads, and whose help has its options in groups."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words; an option that does not exist may be a factor."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            from genperf.vocabulary.names import meant_by
+
+            name = error.option_name.lstrip("-")
+            if any(option.name == "at" for option in self.params) and meant_by(name):
+                text = f"{error.message} A factor is set by --at {name}=VALUE."
+                raise click.NoSuchOption(error.option_name, text, error.possibilities, ctx) from None
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         """Call the command's function; of a table that is unclear, the error shows how its file begins."""
         refuse_overwriting(ctx.params)

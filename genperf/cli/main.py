@@ -15,7 +15,7 @@ from types import FrameType
 import click
 
 import genperf
-from genperf.cli.commands import COMMANDS, FORMER, SECTIONS, command_named, names_a_source, settings_of
+from genperf.cli.commands import COMMANDS, FORMER, SECTIONS, command_named, names_a_source, names_files, settings_of
 from genperf.cli.decorators import write_groups
 from genperf.cli.output import tell
 from genperf.errors import GenperfError
@@ -98,6 +98,10 @@ class _Commands(click.Group):
             if len(tables) == 1:
                 show_question(tables[0])
                 ctx.exit()
+        if args and args[0][:2] == "--" and any(map(names_files, args)):
+            # An option before a table is one of the question.
+            of_group = {name for parameter in self.get_params(ctx) for name in parameter.opts}
+            args = args if args[0].partition("=")[0] in of_group else ["ask", *args]
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -411,13 +411,20 @@ def test_words_behind_a_table_spell_its_headers_and_cells(
 
 def test_words_before_a_table_are_a_question_as_behind_it(shell: Shell) -> None:
     """They were a file that holds no run, and the answer was of twice the largest count."""
-    behind = done(shell, "ask", "runs.csv", "how fast on 64 gpus with batch 32")
+    question = "how fast on 64 gpus with batch 32"
+    behind = done(shell, "ask", "runs.csv", question, "--price", "2/h")
     assert "64 gpus" in behind
-    for words in (("how fast on 64 gpus with batch 32",), ("how", "fast", "on", "64", "gpus", "with", "batch", "32")):
-        assert done(shell, *words, "runs.csv") == behind
-    # A file that there is not is no file without a run.
+    for words in ((question,), question.split(), ("--price", "2/h", question)):
+        assert done(shell, *words, "runs.csv", "--price", "2/h") == behind
+    # A pattern is a file as well, and so is what is piped.
+    assert "64 gpus" in done(shell, "r*s.csv", question)
+    assert "64 gpus" in done(shell, question, "r*s.csv")
+    # A file that does not exist is no file without a run.
     assert "more.csv: no such file" in refusal(shell, "ask", "more.csv", "runs.csv")
     assert "no such file" in refusal(shell, "ask", "those of more.csv", "runs.csv")
+    status, _, errors = shell("runs.csv", "--gpus", "64")
+    assert status == 2
+    assert "A factor is set by --at gpus=VALUE" in errors
 
 
 def test_an_empty_row_of_a_frame_changes_nothing() -> None:
