@@ -104,7 +104,8 @@ def with_scale(texts: Sequence[str], names: Collection[str] | None = None) -> li
         is_named &= not (pieces[1:] and all(piece.split("=")[0] in (names or ()) for piece in pieces))
         if all(re.fullmatch(r"[\w-]+=\S+", piece) for piece in pieces):
             settings += pieces
-        elif ("=" in text and is_named) or (names is None and not text[:1].isdigit()):
+        elif ("=" in text and is_named) or (names is None and re.search(r"^\D.*=|^\s*[^\W\d]*\s*$", text)):
+            # A factor alone has no value.
             settings.append(text)
         else:
             words.append(text)

@@ -427,6 +427,16 @@ def test_words_before_a_table_are_a_question_as_behind_it(shell: Shell) -> None:
     assert "A factor is set by --at gpus=VALUE" in errors
 
 
+@pytest.mark.parametrize("command", ["predict", "explain", "suggest", "compare"])
+def test_words_are_a_configuration_in_every_command(shell: Shell, command: str) -> None:
+    """They had to begin with a number: `batch 32 on 16 gpus` was refused, and so was `gpus 16`."""
+    table = "nets.csv" if command == "compare" else "runs.csv"
+    expected = done(shell, command, table, "--at", "gpus=16", "--at", "batch=32")
+    for words in ("how fast on 16 gpus with batch 32", "gpus 16, batch 32", "16 gpus batch 32"):
+        assert done(shell, command, table, "--at", words) == expected
+    assert shell(command, table, "--at", "gpus")[0] == 2
+
+
 def test_an_empty_row_of_a_frame_changes_nothing() -> None:
     """It stood among the cells from which the columns' meaning is found, and moved the answer by 1 %."""
     grid = [
