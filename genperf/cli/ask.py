@@ -14,9 +14,9 @@ import click
 from msgspec.structs import replace
 
 from genperf.cli import decorators as shared
-from genperf.cli.commands import names_files
 from genperf.cli.decorators import option
 from genperf.cli.output import Output, progress, tell, tell_all
+from genperf.cli.writing import names_files
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:

@@ -1,6 +1,5 @@
 """The commands by question, and `genperf.toml`: any option of any command, which `genperf init` writes."""
 
-import glob
 import json
 import re
 import textwrap
@@ -15,7 +14,7 @@ import click
 
 from genperf.cli import decorators as shared
 from genperf.cli.output import tell
-from genperf.cli.writing import write_whole
+from genperf.cli.writing import names_files, write_whole
 from genperf.errors import GenperfError, did_you_mean, suggest
 
 #: Heading of the help → command → what it answers, in the order of the help.
@@ -57,11 +56,6 @@ def command_named(name: str) -> click.Command:
     file = "commands" if name == "init" else function
     command: click.Command = getattr(import_module(f"genperf.cli.{file}"), function)
     return command
-
-
-def names_files(text: str) -> bool:
-    """Tell whether a text is a file or a folder, a pattern of some, or standard input."""
-    return text == "-" or Path(text).expanduser().exists() or bool(glob.glob(text))
 
 
 def names_a_source(word: str, *further: str) -> bool:

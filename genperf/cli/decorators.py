@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from genperf.cli.output import PICTURES, Output
-from genperf.cli.writing import files_read, first_lines, refuse_overwriting, writable
+from genperf.cli.writing import files_read, first_lines, names_files, refuse_overwriting, writable
 from genperf.errors import GenperfError, UnclearTableError
 from genperf.scaling import BY_GROUP, KINDS, NAMES
 
@@ -43,17 +43,25 @@ class Command(click.Command):
     """A command that never overwrites what it reads, and whose help has its options in groups."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words; an option that does not exist may be a factor."""
+        """Read the words; of one that is no option and no table, the error says where it goes."""
+        takes_settings = any("--at" in parameter.opts for parameter in self.params)
+        ctx.allow_extra_args = True
         try:
-            return super().parse_args(ctx, args)
+            super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             from genperf.vocabulary.names import meant_by
 
             name = error.option_name.lstrip("-")
-            if any(option.name == "at" for option in self.params) and meant_by(name):
+            if takes_settings and meant_by(name):
                 text = f"{error.message} A factor is set by --at {name}=VALUE."
                 raise click.NoSuchOption(error.option_name, text, error.possibilities, ctx) from None
             raise
+        if ctx.args and not ctx.resilient_parsing:
+            words = " ".join(ctx.args)
+            if any(map(names_files, ctx.args)):
+                ctx.fail(f"Got a further file ({words}): several files of one table are a pattern in quotes, '*.csv'.")
+            ctx.fail(f"Got unexpected words ({words})." + f' A configuration is --at "{words}".' * takes_settings)
+        return ctx.args
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call the command's function; of a table that is unclear, the error shows how its file begins."""

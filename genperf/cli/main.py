@@ -15,9 +15,10 @@ from types import FrameType
 import click
 
 import genperf
-from genperf.cli.commands import COMMANDS, FORMER, SECTIONS, command_named, names_a_source, names_files, settings_of
+from genperf.cli.commands import COMMANDS, FORMER, SECTIONS, command_named, names_a_source, settings_of
 from genperf.cli.decorators import write_groups
 from genperf.cli.output import tell
+from genperf.cli.writing import names_files
 from genperf.errors import GenperfError
 
 #: The exit status of a fault of genperf itself: "internal software error" of sysexits.h.

@@ -171,3 +171,8 @@ def _unfinished(target: Path) -> tuple[BinaryIO, Path]:
     begin = target.name.encode()[NAME_PART].decode(errors="ignore")
     name = target.parent / f".{begin}.{secrets.token_hex(4)}{UNFINISHED}"
     return open(name, "xb"), name
+
+
+def names_files(text: str) -> bool:
+    """Tell whether a text is a file or a folder, a pattern of some, or standard input."""
+    return text == "-" or Path(text).expanduser().exists() or bool(glob.glob(text))

@@ -425,6 +425,8 @@ def test_words_before_a_table_are_a_question_as_behind_it(shell: Shell) -> None:
     status, _, errors = shell("runs.csv", "--gpus", "64")
     assert status == 2
     assert "A factor is set by --at gpus=VALUE" in errors
+    assert '--at "64 gpus"' in shell("explain", "runs.csv", "64", "gpus")[2]
+    assert "a pattern in quotes" in shell("explain", "runs.csv", "nets.csv")[2]
 
 
 @pytest.mark.parametrize("command", ["predict", "explain", "suggest", "compare"])
