@@ -617,7 +617,7 @@ def open_files(
     sources: Sequence[str | Path], delimiter: str | None = None, tell: Callable[[str], None] | None = None
 ) -> Source:
     """Read files, patterns and folders as one table, of the same columns or a run a file; `tell` reports how far."""
-    name = " ".join(map(str, sources))
+    name = str(sources[0]) + (f" and {len(sources) - 1} more" if len(sources) > 1 else "")
     with content.unpacked(sources) as folders:
         files = [file for source in folders for file in content.files_of(source)]
         if len(files) > 1:

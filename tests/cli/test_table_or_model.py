@@ -419,6 +419,7 @@ def test_words_before_a_table_are_a_question_as_behind_it(shell: Shell) -> None:
     # A pattern is a file as well, and so is what is piped.
     assert "64 gpus" in done(shell, "r*s.csv", question)
     assert "64 gpus" in done(shell, question, "r*s.csv")
+    assert done(shell, "./runs.csv", "./runs.csv", question).startswith("runs.csv and 1 more")
     # A file that does not exist is no file without a run.
     assert "more.csv: no such file" in refusal(shell, "ask", "more.csv", "runs.csv")
     assert "no such file" in refusal(shell, "ask", "those of more.csv", "runs.csv")
