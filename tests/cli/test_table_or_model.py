@@ -430,6 +430,14 @@ def test_words_before_a_table_are_a_question_as_behind_it(shell: Shell) -> None:
     assert "a pattern in quotes" in shell("explain", "runs.csv", "nets.csv")[2]
 
 
+@pytest.mark.parametrize("role", ["group", "time", "throughput", "quantity"])
+def test_a_role_of_a_column_that_is_not_there_is_refused_at_every_door(shell: Shell, role: str) -> None:
+    for command in (("ask", "--at", "64"), ("check",), ("fit", "-o", "m.json")):
+        assert f"no column 'precision' (named as {role})" in refusal(
+            shell, *command, "runs.csv", f"--{role}", "precision"
+        )
+
+
 @pytest.mark.parametrize("command", ["predict", "explain", "suggest", "compare"])
 def test_words_are_a_configuration_in_every_command(shell: Shell, command: str) -> None:
     """They had to begin with a number: `batch 32 on 16 gpus` was refused, and so was `gpus 16`."""
