@@ -338,9 +338,9 @@ def with_limit(answer: Answer, limit: str) -> Answer:
 
 #: What it costs, how many times as fast it is, and before a device what that does, among the names that a question
 #: may want.
-_COST, _SPEEDUP, _PER, _IN = "cost", "speed-up", "per ", "in "
+_COST, _SPEEDUP, _PER, _IN, _FOR = "cost", "speed-up", "per ", "in ", "for "
 #: What has a row and a sentence of its own.
-_BY_ITSELF = (_SPEEDUP, _PER, _IN)
+_BY_ITSELF = (_SPEEDUP, _PER, _IN, _FOR)
 
 
 def wanted_of(answer: Answer, want: str) -> Value | None:
@@ -374,15 +374,18 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
         cost, unit = cost_of(growth, expected.value) or (None, "")
         return _COST, unit, cost
     what, _, period = want.partition("/")
-    if (seconds := amount(period)) is not None:
+    seconds, currency = amount(period), "" if growth.price is None else growth.price.currency
+    if period[-1:] == "$":
+        # So much money pays for so many seconds.
+        if (paid := _rate_of(facts, _COST)) is None:
+            raise _unknown_rate_error(growth, _COST)
+        seconds = float(period[:-1].replace(",", "")) / paid.value
+    if seconds is not None:
         if (rate := _rate_of(facts, what)) is None:
-            lacks = (
-                ("a price", "--price 2/h") if what == _COST else ("the work of a step", "--work, the samples of a step")
-            )
-            raise GenperfError(f"the {what} of a period cannot be told without {lacks[0]}", hint=lacks[1])
-        name = re.sub(r"(?<=\d)(?=[a-z])", " ", f"{_IN}{period}")
-        unit = growth.price.currency if what == _COST and growth.price is not None else what
-        return name, unit, Interval(*(seconds * end for end in rate.ends))
+            raise _unknown_rate_error(growth, what)
+        name = f"{_FOR}{period[:-1]} {currency}" if "$" in period else f"{_IN}{period}"
+        unit = currency if what == _COST else what
+        return re.sub(r"(?<=\d)(?=[a-z])", " ", name), unit, Interval(*(seconds * end for end in rate.ends))
     if wanted.kind == "rate" and wanted.shared:
         of_all = growth.throughput(expected.value)
         is_along = counted_by(growth.name) == wanted.level
@@ -447,6 +450,16 @@ def _per_one(growth: GrowthCounts, level: str) -> str:
     return f"{_PER}{singular(growth.name) if alike else 'node' if level == 'nodes' else 'device'}"
 
 
+def _unknown_rate_error(growth: GrowthCounts, what: str) -> GenperfError:
+    """Return the error of an amount of something whose rate does not follow from the runs."""
+    if what != _COST and growth.rated:
+        return GenperfError(f"the runs count {growth.sample}, and no {what}", hint=f"{growth.sample} of a period")
+    if what == _COST:
+        return GenperfError("the cost of a period cannot be told without a price", hint="--price 2/h")
+    what = f"the {what} of a period cannot be told without the work of a step"
+    return GenperfError(what, hint="--work, the samples of a step")
+
+
 def _rate_of(facts: Facts, what: str) -> Interval | None:
     """Return how much a second does of something: samples, tokens, steps, or whole epochs, or costs; None unknown."""
     growth, value = facts.growth, facts.expected.value
@@ -454,7 +467,12 @@ def _rate_of(facts: Facts, what: str) -> Interval | None:
         of_all = value.dividing(1.0) if growth.whole else growth.throughput(value)
         paid = None if of_all is None else growth.costs[1] * of_all.value / (1.0 if growth.whole else 1e6)
         return None if paid is None else Interval(paid, paid, paid)
-    if what in (growth.sample, f"{growth.sample}s", "samples") and not growth.whole:
+    names = (
+        words_of("headers.of_a_batch")
+        if growth.sample == "samples"
+        else (growth.sample, f"{growth.sample}s", "samples")
+    )
+    if what in names and not growth.whole:
         return growth.throughput(value)
     if what == "tokens":
         return Interval.named(facts.quantities, "tokens_per_s") if "tokens_per_s" in facts.quantities else None

@@ -547,12 +547,16 @@ def plan_of_times(result: FitResult, at: Mapping[str, Any], question: Question) 
     return Plan(float(question.times or 1.0) * float(samples[0]) / seconds, deadline=1.0)
 
 
-def steps_of_plan(panel: Panel, plan: Plan, work: StepWork) -> Node:
-    """Return the steps that a plan takes, a formula over the factors: its samples, or its tokens, over those of one."""
+def steps_of_plan(panel: Panel, plan: Plan, work: StepWork, of_steps: bool) -> Node:
+    """Return the steps that a plan takes, a formula over the factors: its samples, or its tokens, over those of one.
+
+    Where the runs are `of_steps`, so many of them are a plan.
+    """
     if plan.of_job and not work.whole:
         hint = "--samples 1.2B, or --tokens 1T; of one run --tokens alone says how long it takes"
         raise GenperfError("a deadline and a budget are those of the work in all", hint=hint)
-    if plan.of_steps and work.known in ("measured", "shared", "elapsed") and work.unit not in words_of("headers.step"):
+    is_other = work.known in ("shared", "elapsed") or (work.known == "measured" and not of_steps)
+    if plan.of_steps and is_other and work.unit not in words_of("headers.step"):
         raise GenperfError(f"the runs count {work.unit}, and no steps", hint=f"--samples, of {work.unit}")
     if plan.of_steps:
         return parse(f"{plan.samples!r}").node
@@ -634,7 +638,8 @@ def planned(
     Goal(deadline=plan.deadline, budget=plan.budget).check()
     if plan.budget is not None and price is None:
         raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
-    quantities = quantities_of(result.panel, {"steps": steps_of_plan(result.panel, plan, work)}, price, per)
+    of_plan = steps_of_plan(result.panel, plan, work, question.steps)
+    quantities = quantities_of(result.panel, {"steps": of_plan}, price, per)
     count, deadline, budget = result.panel.along(), plan.deadline or np.inf, plan.budget or np.inf
     spent = "machine_hours" if price is None else "cost"
 
@@ -644,8 +649,8 @@ def planned(
         columns = {n: np.append(c, np.array([at[n]], c.dtype)) if named else c for n, c in steps.columns.items()}
         predicted = result.predict_columns(source_of_columns(columns), question.interval)
         ends = [np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper")]
-        of_plan = quantities.intervals(["total", spent], columns, ends)
-        amounts = {name.replace(spent, "cost"): values for name, values in of_plan.items()}
+        intervals = quantities.intervals(["total", spent], columns, ends)
+        amounts = {name.replace(spent, "cost"): values for name, values in intervals.items()}
         may_fail = np.zeros(len(ends[0]), dtype=bool)
         if (feasibility := result.feasibility) is not None:
             may_fail = feasibility.known_to_fail(columns) | (feasibility.probability(columns) < LIKELY_TO_FIT)

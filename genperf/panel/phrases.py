@@ -106,7 +106,7 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     if not text or is_number(text) or any(text in entry.levels for entry in legend.columns.values()):
         return settings | ({SCALE: text} if text else {}), [], options
     of_runs = next((name for name in legend.names if legend.cells_of_name(name, text)), None)
-    machine, remainder = machine_in(text)
+    machine, remainder = ({}, "") if of_runs is None else machine_in(text)
     if of_runs is not None and not (machine and remainder.strip()):
         # `8n8g` of a column of such names; a machine is taken apart later.
         return settings | {SCALE if machine else of_runs: text}, [], options
@@ -411,6 +411,7 @@ class _Words(Meanings, dict=True):
     def read_job(self, value: str, noun: str) -> tuple[str, str] | None:
         """Return how much is to be done, or by when, as an option; what the runs do not count is refused."""
         unit, counted = canonical_time(noun), header_of(f"{noun}/s").counted if noun.isalpha() else ""
+        counted = noun if noun in self.work_counted else counted
         if (rate := header_of(noun)).kind == "rate":
             number = amount(value)
             if rate.shared or number is None or rate.unit not in TIME_UNITS:

@@ -194,6 +194,9 @@ def paid_for(panel: Panel, per: str | None, price: Paid | None = None) -> tuple[
     """Return the name and the count, over the factors, of what a price is for: a worker, or the machine of users."""
     per = price.per if per is None and price is not None else per
     factors = {f.name for f in panel.factors if f.numeric}
+    # Where servers are scaled, each is a node.
+    scaled = "" if panel.axis.factor is None else panel.axis.factor.name
+    per = None if per == "nodes" and not panel.has(per) and counted_by(scaled) == "servers" else per
     if per is None or (per in LEVELS and panel.has(per)):
         node = panel.counted_node if per is None else panel.node(per)
         if node is None:

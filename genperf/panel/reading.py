@@ -869,6 +869,9 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         return is_last, of_as_many, name != total
 
     names = sorted(ranked(numeric, list(columns)), key=order)
+    # Of a rate and a time that measured the same steps the rate says what they do.
+    same = [n for n in names if columns[n].kind == "rate" and _work_of_times(reading, n, reading.scale)]
+    names = [*same[:1], *(n for n in names if n not in same[:1])]
     chosen = measured_column if measured_column is not None or want is None else wanted_column(reading, names, want)
     if chosen is None and not names:
         raise _unmeasured_error(columns)
@@ -914,17 +917,19 @@ def _rates_of_one(reading: Reading, names: Sequence[str]) -> list[str]:
 
 def _find_total(measured: Sequence[TableColumn]) -> str | None:
     """Find the measured column that is the sum of all others in its unit: a step beside its phases."""
-    timed = [c for c in measured if c.kind in ("", "time")]
-    for unit in dict.fromkeys(c.header.unit for c in timed):
-        columns = [c for c in timed if c.header.unit == unit]
-        values = np.stack([c.values for c in columns])
+    timed, phases = [c for c in measured if c.kind in ("", "time")], {word for of in PHASES.values() for word in of}
+    units = {c.header.unit: True for c in timed if c.kind} or {"": True}
+    for unit in units:
+        # `fwd` and `bwd` beside `step time (ms)` are in its unit.
+        without = [c for c in timed if not c.kind and len(units) == 1 and (not unit or plain_name(c.name) in phases)]
+        columns = [c for c in timed if c in without or (c.kind and c.header.unit == unit)]
+        values = np.array([c.values for c in columns])
         with np.errstate(all="ignore"):
             # All together are twice the sum.
-            is_sum = np.all(np.abs(values.sum(axis=0) / values - 2.0) < CELL_ROUNDING, axis=1)
+            is_sum = np.all(np.abs(values.sum(axis=0) / values - 2.0) < CELL_ROUNDING, axis=-1)
         if len(columns) > LEAST_PHASES and values.shape[1] > 1 and is_sum.any():
-            if not unit and any(plain_name(c.name) in words for words in PHASES.values() for c in columns):
-                for column in columns:
-                    column.header = replace(column.header, kind="time", unit="s")
+            for column in without if any(plain_name(c.name) in phases for c in columns) else ():
+                column.header = replace(column.header, kind="time", unit=unit or "s")
             return columns[int(is_sum.argmax())].name
     return None
 
@@ -1082,7 +1087,7 @@ def measured_roles(
         # A step does a batch; another size shows nothing of the samples of a step.
         work = scale is not None and "batch" in str(canonical_of(scale))
         roles |= {"work": quote_name(str(scale))} if work else {"quantity": roles.pop("throughput")}
-    if "throughput" in roles and not (batches or states_work):
+    if "throughput" in roles and not states_work:
         roles |= _work_of_times(reading, name, scale)
     # The time of a step falls as the steps per second rise; at one split of the network, which shortens it as well.
     splits = [c for c in reading.with_role("setting") if c.canonical in WAYS[1:] and c.varies and c.name != scale]
@@ -1247,9 +1252,12 @@ def _with_series(reading: Reading, roles: Roles, settings: Sequence[TableColumn]
         series = {n: columns[n].texts for n in [*texts, *per_worker]}
         counts = np.empty(0) if scale is None else columns[scale].values
         for name in [n for n in texts if columns[n].is_provenance and n not in reading.requested]:
-            if series and (
-                are_single_runs(series) or (len(series) > 1 and len(counts) and have_few_counts(series, counts))
-            ):
+            few = len(series) > 1 and len(counts) and have_few_counts(series, counts)
+            # Nor where no count was run at two of them.
+            is_crossed = (
+                _combination_count([columns[name], columns[str(scale)]]) > len(np.unique(counts)) if scale else True
+            )
+            if series and (are_single_runs(series) or few or not is_crossed):
                 del series[name]  # nearly each run is of another place or day: that separates no series
         tells_apart = any(RUNS_APART in columns[n].reasons for n in series)
         if series and len(counts) and have_few_counts(series, counts, per_worker) and not tells_apart:

@@ -407,7 +407,8 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
     # Hours are those of nodes, unless a price is that of something else.
     per = question.per or ("nodes" if result.panel.nodes is not None and question.price is None else None)
     if question.plan is not None:
-        quantities = quantities_of(result.panel, {"steps": steps_of_plan(result.panel, question.plan, work)}, per=per)
+        of_plan = steps_of_plan(result.panel, question.plan, work, question.steps)
+        quantities = quantities_of(result.panel, {"steps": of_plan}, per=per)
         spent = quantities.intervals(["total", "machine_hours"], columns, [value, lower, upper])
         hours = {f"hours{end}": spent[f"total{end}"] / 3600.0 for end in ENDS}
         frame = frame.assign(**hours, **{f"machine_hours{end}": spent[f"machine_hours{end}"] for end in ENDS})

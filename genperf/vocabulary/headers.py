@@ -48,6 +48,8 @@ _UNIT_OF_RATE = {
     for counted in ("frames", "tokens", "requests", "words", "iterations")
     for word in words_of(f"headers.rate_of_{counted}")
 }
+#: What a simulation goes on by: `ns/day`.
+SIMULATED = words_of("headers.simulated")
 _OF_A_WORKER = frozenset(words_of("headers.rate_of_a_worker"))
 _MEMORY_UNITS = {unit.lower(): unit for unit in words_of("headers.memory_unit")}
 _WORDS_OF_UNITS = [words_of(f"headers.{unit}") for unit in ("joule", "watt", "kwh", "kw")]
@@ -237,7 +239,7 @@ def header_of(column: str) -> Header:
 
 #: What a speed-up or an efficiency counts.
 RELATIVE = "units"
-#: What a rate counts whose header is no word of a rate, as SYPD or a score are: it has no unit that could be written.
+#: What a rate counts whose header is no word of a rate, as a score: it has no unit that could be written.
 UNNAMED = "work units"
 
 
@@ -359,6 +361,7 @@ def _sides_of_ratio(text: str) -> list[list[str]]:
     named = re.sub(r"(?<=-[A-Z])/(?=\d)", "-", re.sub(r"(?<=\d),(?=\d{3}\b)", "", text))
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])(?!Wh)", " ", named).lower()
     spaced = _COMPOUND.sub(" ", spaced)
+    spaced = re.sub(rf"\b{any_of('headers.years_a_day')}\b", "years per day", spaced)
     # A speed-up is no speed.
     spaced = re.sub(r"speed[\s_.\-]+up(?![a-z])", "speedup", spaced)
     # No seconds are per second: `s/sec` is of samples.
@@ -403,13 +406,15 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
     multiple = next((f"{word.upper() if word != 'k' else word} " for word in numerator if word in ("k", "m", "b")), "")
     if len(numerator) == 2 and (tens := _TENS.fullmatch(numerator[0])):
         multiple = f"{int(tens[1]) * MULTIPLES.get(tens[2].upper(), 1.0):.0f} "
+    simulated = timed is not None and numerator[-1] in SIMULATED and _UNITS_OF_TIME[timed[0]] in ("h", "d")
     # Here something is per a unit of time that is no such unit itself.
-    if timed is not None and not (len(numerator) == 1 and numerator[0] in TIME_WORDS):
+    if timed is not None and (simulated or not (len(numerator) == 1 and numerator[0] in TIME_WORDS)):
         while len(numerator) > 1 and numerator[-1].endswith("ed") and numerator[-1] not in _PLAIN:
             numerator = numerator[:-1]  # samples trained, tokens processed
         if numerator[-1] in _UNITS:
             return Header("quantity", f"{_UNITS[numerator[-1]]}/{_UNITS_OF_TIME[timed[0]]}")
-        counted = "" if numerator[-1] in _PLAIN or numerator[-1] in TIME_WORDS else numerator[-1]
+        is_named = simulated or not (numerator[-1] in _PLAIN or numerator[-1] in TIME_WORDS)
+        counted = numerator[-1] if is_named else ""
         # `audio hours`, `hours of audio`
         of_time = [word for word in numerator if word in TIME_WORDS and len(word) > len("min")]
         what = [word for word in numerator if word not in {"of", *of_time, *_PLAIN, *before_a_time}]

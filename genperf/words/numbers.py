@@ -11,7 +11,7 @@ import numpy as np
 from genperf.facts import Interval
 from genperf.panel.panel import SECONDS, Target
 from genperf.vocabulary import section
-from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, UNNAMED, header_of, in_multiples
+from genperf.vocabulary.headers import RELATIVE, SIMULATED, STEP_WORDS, UNNAMED, header_of, in_multiples
 from genperf.vocabulary.names import noun_of
 from genperf.words import TEXTS
 
@@ -124,6 +124,8 @@ def suited_unit(reference: float, unit: str = SECONDS) -> tuple[float, str]:
         _, size, name = DURATIONS[bisect_right(DURATIONS, (reference, np.inf, "")) - 1]
         return size, name
     counted = unit.removesuffix("/s")
+    if counted != unit and counted in SIMULATED:
+        return 1.0 / 86_400.0, f"{counted}/day"
     least = LEAST_RATE_OF_DATA if in_multiples(counted)[1] in _DATA else LEAST_RATE
     if not (0.0 < reference < least and counted != unit) or counted in STEP_WORDS or counted.endswith("FLOP"):
         return 1.0, unit
