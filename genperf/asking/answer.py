@@ -166,7 +166,7 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
             return ()
         names = dict[str, str]()
         for what in self.requested:
-            names.setdefault(_lack_of(self, self.facts, what), _REQUESTED.get(what, what))
+            names.setdefault(_lack_of(self, self.facts, what), {"job": _JOB[0], "step": "step time"}.get(what, what))
         return tuple((name, why) for why, name in names.items() if why)
 
     @property
@@ -376,13 +376,15 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
     what, _, period = want.partition("/")
     seconds, currency = amount(period), "" if growth.price is None else growth.price.currency
     if period[-1:] == "$":
-        # So much money pays for so many seconds.
-        if (paid := _rate_of(facts, _COST)) is None:
-            raise _unknown_rate_error(growth, _COST)
-        seconds = float(period[:-1].replace(",", "")) / paid.value
+        # So much money pays for so many seconds; without a price what they cost is lacking.
+        paid, money = _rate_of(facts, _COST), float(period[:-1].replace(",", ""))
+        what, seconds = (_COST, 1.0) if paid is None else (what, money / paid.value)
     if seconds is not None:
-        if (rate := _rate_of(facts, what)) is None:
-            raise _unknown_rate_error(growth, what)
+        if (rate := _rate_of(facts, what)) is None and growth.rated and what != _COST:
+            raise GenperfError(f"the runs count {growth.sample}, and no {what}", hint=f"{growth.sample} of a period")
+        if rate is None:
+            lacks = ("a price", "--price 2/h") if what == _COST else ("the work of a step", "--work '32*gpus'")
+            raise GenperfError(f"the {what} of a period cannot be told without {lacks[0]}", hint=lacks[1])
         name = f"{_FOR}{period[:-1]} {currency}" if "$" in period else f"{_IN}{period}"
         unit = currency if what == _COST else what
         return re.sub(r"(?<=\d)(?=[a-z])", " ", name), unit, Interval(*(seconds * end for end in rate.ends))
@@ -405,10 +407,6 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
         times = growth.target.count / growth.smallest.count
         return _SPEEDUP, "x", Interval(*(times * end for end in efficiency.ends))
     return "efficiency", "", efficiency if is_relative(want) and "eff" in plain else None
-
-
-#: What a question asks for → what its answer calls it.
-_REQUESTED = {"job": _JOB[0], "step": "step time"}
 
 
 def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
@@ -448,16 +446,6 @@ def _per_one(growth: GrowthCounts, level: str) -> str:
     """Return the name of a rate of one device or one node: `per gpu`."""
     alike = counted_by(growth.name) == level
     return f"{_PER}{singular(growth.name) if alike else 'node' if level == 'nodes' else 'device'}"
-
-
-def _unknown_rate_error(growth: GrowthCounts, what: str) -> GenperfError:
-    """Return the error of an amount of something whose rate does not follow from the runs."""
-    if what != _COST and growth.rated:
-        return GenperfError(f"the runs count {growth.sample}, and no {what}", hint=f"{growth.sample} of a period")
-    if what == _COST:
-        return GenperfError("the cost of a period cannot be told without a price", hint="--price 2/h")
-    what = f"the {what} of a period cannot be told without the work of a step"
-    return GenperfError(what, hint="--work, the samples of a step")
 
 
 def _rate_of(facts: Facts, what: str) -> Interval | None:

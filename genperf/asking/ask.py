@@ -82,8 +82,6 @@ from genperf.words.verdict import LIKELY_TO_FIT
 Groups: TypeAlias = Sequence[tuple[dict[str, str], FitResult]]
 #: Relative difference up to which a count is the one that was measured: rounding errors.
 EXACTLY = 1e-9
-#: What a question calls the best count where time is all that matters.
-FASTEST = "fastest"
 #: Behind a number: so many steps of the runs, `--samples "10000 steps"`.
 STEPS = " steps"
 #: The cheapest counts that are compared with each other in every draw.
@@ -530,7 +528,7 @@ def plan_of(samples: object, deadline: object, budget: object, tokens: object, b
             raise GenperfError(f"--{name} '{texts[name]}' is no number above zero", hint=f"--{name} {example}")
     size = values.pop("samples")
     of_job = size is None and values != {"deadline": None, "budget": None}
-    plan = Plan(size or 1.0, **values, of_tokens=of_tokens, of_steps=of_steps, of_job=of_job, fastest=best == FASTEST)
+    plan = Plan(size or 1.0, **values, of_tokens=of_tokens, of_steps=of_steps, of_job=of_job, fastest=best == "fastest")
     return plan if size or of_job else None
 
 
@@ -548,10 +546,7 @@ def plan_of_times(result: FitResult, at: Mapping[str, Any], question: Question) 
 
 
 def steps_of_plan(panel: Panel, plan: Plan, work: StepWork, of_steps: bool) -> Node:
-    """Return the steps that a plan takes, a formula over the factors: its samples, or its tokens, over those of one.
-
-    Where the runs are `of_steps`, so many of them are a plan.
-    """
+    """Return the steps of a plan, a formula over the factors: those named, or its samples or tokens over a step's."""
     if plan.of_job and not work.whole:
         hint = "--samples 1.2B, or --tokens 1T; of one run --tokens alone says how long it takes"
         raise GenperfError("a deadline and a budget are those of the work in all", hint=hint)
@@ -679,11 +674,12 @@ def planned(
     ranked = tried.best_first(plan.aim)
     if not len(ranked):
         may_fail = tried.limits["it may fail"]
-        # The upper ends, which no count keeps below a limit, come nearest to it there.
-        ends = (tried.amounts[of] for of in ("cost_upper", "total_upper"))
-        least = (int(np.argmin(np.where(may_fail, np.inf, upper))) for upper in ends)
+        likely = ~may_fail & (tried.amounts["total"] <= deadline) & (tried.amounts["cost"] <= budget)
+        # Nearest comes the cheapest that likely keeps the limits, else the cheapest and the fastest one.
+        least, left = (("cost", "cost"), likely) if likely.any() else (("cost", "total"), ~may_fail)
+        nearest = (np.argmin(np.where(left, tried.amounts[aim], np.inf)) for aim in least)
         late, dear = (bool(tried.limits[limit][~may_fail].all()) for limit in ("late", "too dear"))
-        cheapest, fastest = map(tried.choice, least)
+        cheapest, fastest = (tried.choice(int(place)) for place in nearest)
         return planned_with(cheapest=cheapest, fastest=fastest, fails=bool(may_fail.all()), late=late, dear=dear)
     beside = np.searchsorted(counts, tried.counts[ranked[0]]) + np.array([-1, 1])
     lower, upper = counts[np.clip(beside, 0, len(counts) - 1)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
-from typing import Any
 
 import numpy as np
 from rich.text import Text
@@ -186,18 +185,15 @@ def differing_values(places: Sequence[Mapping[str, str]]) -> list[dict[str, str]
     return [{name: place[name] for name in names} for place in places]
 
 
-def _column_of(name: str, value: str, at: Mapping[str, Any]) -> str:
-    """Return the column of a configuration that a question calls by a name: that which has the value, of several."""
-    named = column_named(name, at) or name
-    alike = [c for c in at if plain_name(name) in plain_name(c).split("_") and same(label(at[c]), value)]
-    return alike[0] if len(alike) == 1 else named
-
-
 def _name_of(answer: Answer, apart: Mapping[str, str]) -> str:
     """Return what tells a configuration from the others: its count, and the settings that vary."""
     facts = answer.facts
     at = answer.answers[0].at if facts is None else {**facts.series, **facts.at}
-    columns = {name: _column_of(name, value, at) for name, value in apart.items()}
+    columns = {name: column_named(name, at) or name for name in apart}
+    for name, value in apart.items():
+        # Of several columns that a name may call, that which has the value.
+        alike = [c for c in at if plain_name(name) in plain_name(c).split("_") and same(label(at[c]), value)]
+        columns |= {name: alike[0]} if len(alike) == 1 else {}
     settings = {column: at.get(column, apart[name]) for name, column in columns.items()}
     if facts is None:
         return join_values(settings)

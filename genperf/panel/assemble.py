@@ -28,7 +28,6 @@ from genperf.vocabulary.names import COUNTED, LEVELS, WAYS, column_of, counted_b
 
 #: How the note of earlier predictions begins.
 EARLIER = "earlier predictions"
-_DURATION_HINT = "a measured time is written in seconds, or as hh:mm:ss"
 #: What to do where no cell of a column is a number, by a word of the reason.
 _HINTS = {
     "unit": "write plain numbers; --unit ms says what --time is in",
@@ -169,7 +168,8 @@ class Columns:
             raise TableError(f"column '{name}' is empty", where=self.source.name)
         fault = self.source.rejection(first_filled, name, cells[first_filled], reasons[first_filled])
         advice = f"name another column, or --categorical {shlex.quote(name)} if it names kinds of runs"
-        hints = {**_HINTS, "time of day": _DURATION_HINT} if durations else _HINTS
+        of_day = "a measured time is written in seconds, or as hh:mm:ss"
+        hints = {**_HINTS, "time of day": of_day} if durations else _HINTS
         hint = next((text for word, text in hints.items() if word in fault.reason), advice)
         what = f"no cell of the column is a number; the first, '{fault.shown}', {fault.reason}"
         raise TableError(what, hint=hint, where=f"{self.source.name}: {fault.place}")
@@ -234,7 +234,11 @@ def assemble(
         notes.append(Note(f"{counted(weightless, 'row')} left out, of '{roles.weight}' 0", "rows_weightless"))
     if failed.any():
         notes += failure_notes(opened.count(lost), opened.count(keep & stopped))
-        notes += _groups_lost(group_keys(frame, roles.group), group_keys(failures, roles.group))
+        measured_groups = {*group_keys(frame, roles.group)}
+        of_failures = dict.fromkeys(group_keys(failures, roles.group))
+        no_value = [", ".join(key) for key in of_failures if key not in measured_groups]
+        text = f"every run failed of {counted(len(no_value), 'group')}, left out: {listed(no_value)}"
+        notes += [Note(text, "groups_failed")] if no_value else []
     notes += [*constant_notes(factors), *_notes_of_work(factors, work, bool(roles.work), kind)]
     notes += earlier_predictions(opened.columns, measurement.column)
 
@@ -260,14 +264,6 @@ def assemble(
         legend=legend,
     )
     return with_repeat_notes(with_job(table.in_order(), mapping or {}))
-
-
-def _groups_lost(measured: Sequence[tuple[str, ...]], failed: Sequence[tuple[str, ...]]) -> list[Note]:
-    """Return a note of the groups of which every run failed, by the groups of the runs; none where there is none."""
-    with_value = {*measured}
-    lost = [", ".join(key) for key in dict.fromkeys(failed) if key not in with_value]
-    text = f"every run failed of {counted(len(lost), 'group')}, left out: {listed(lost)}"
-    return [Note(text, "groups_failed")] if lost else []
 
 
 def _notes_of_work(factors: Sequence[Factor], work: str, is_given: bool, kind: Scaling | None) -> list[Note]:

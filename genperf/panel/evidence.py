@@ -543,10 +543,9 @@ def _units_of_rate(
     candidates = [n for n in names if n != name and n not in mapping.values()]
     named = {c: column_of(c, candidates) for c in (*LEVELS, "devices_per_node", *WAYS)} | {**mapping}
     columns = {c: quote_name(n) for c, n in named.items() if n is not None}
-    # `requests/s/server` of runs scaled by `servers`
-    is_named = scale is not None and noun_of(scale).lower().removesuffix("s") in words_in(name)
-    counts_other = scale is not None and meant_by(scale) not in (*LEVELS, *WAYS) and columns.keys().isdisjoint(LEVELS)
-    if scale is not None and (is_named or counts_other):
+    is_other = meant_by(scale or "") not in (*LEVELS, *WAYS) and columns.keys().isdisjoint(LEVELS)
+    # `requests/s/server`
+    if scale is not None and (is_other or noun_of(scale).lower().removesuffix("s") in words_in(name)):
         return quote_name(scale)
     ways = [columns[way] for way in WAYS if way in columns]
     nodes, per_node = columns.get("nodes"), columns.get("devices_per_node")

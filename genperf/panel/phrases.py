@@ -66,8 +66,6 @@ _COUNTING, _WHICH, _LARGEST, _SMALLEST, _BETWEEN, _ALTERNATIVE, _OF_A_VALUE, _JO
 #: A column by which runs are of different times; before what something may be at most.
 _SESSION = re.compile(any_of("columns.session"))
 _BOUNDING = re.compile(any_of("headers.bounding"))
-#: What words of a comparison or a plan are about.
-_COMPARISONS = ("compare", "optimize")
 #: A number, an amount, or several.
 _NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*")
 #: A share of one.
@@ -137,7 +135,11 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         values["--best"] = [best[-1].lower()]
     if is_list or has_job or has_count or f"--{LAYOUT}" in values or "--best" in values:
         # The rows of a list show which is best, of a plan the cheapest count is answered, and of layouts the best one.
-        values = {n: of_name for n, of_name in values.items() if of_name != [n] or command_about(n) not in _COMPARISONS}
+        values = {
+            n: of_name
+            for n, of_name in values.items()
+            if of_name != [n] or command_about(n) not in ("compare", "optimize")
+        }
     spelled = (rf"(?i)(?<!\w){any_of(f'requested.{of}')}(?!\w)" for of in section("requested"))
     requested = [of for of, pattern in zip(section("requested"), spelled, strict=True) if re.search(pattern, text)]
     # `what does fsdp cost` compares.
@@ -300,7 +302,7 @@ class _Words(Meanings, dict=True):
         column, end = self.longest(place + 1, self.column_of_none) if is_denied else (None, place)
         if column:
             return end, *column
-        if is_denied and any(self.longest(place + 1, meaning)[0] for meaning in (self.cell, self.name)):
+        if is_denied and any(self.longest(place + 1, of)[0] for of in (self.cell, self.name, self._measured_as)):
             raise TableError(f"'{name} {self.word(place + 1)}' leaves open what else", hint="name what is meant")
         if self.words[place] in _SIGNS:
             return place + 1, "", ""

@@ -13,7 +13,7 @@ from genperf.facts import CURRENCY_SIGN
 from genperf.panel.evidence import MONEY, TableColumn
 from genperf.panel.legend import Legend, RunPrice
 from genperf.panel.reading import Reading
-from genperf.vocabulary import any_of, section
+from genperf.vocabulary import any_of, late, section
 from genperf.vocabulary.headers import DEVICE_WORDS, TIME_UNITS, Header
 from genperf.vocabulary.names import LEVELS, WAYS, meant_by, words_in
 
@@ -21,6 +21,7 @@ from genperf.vocabulary.names import LEVELS, WAYS, meant_by, words_in
 SAME_PRICE = 0.01
 #: The sign of money, or its letters, perhaps of a thousand: `k$`, `CHF`.
 _CURRENCY = re.compile(rf"(\bk)?({CURRENCY_SIGN}|(?<![^\W_])(?i:{any_of('columns.currency')})(?![^\W_]))")
+_PERIODS = {hours: late(rf"(?<![^\W_]){any_of(f'periods.{hours}')}(?![^\W_])") for hours in section("periods")}
 #: What tells how many devices there are, beside nodes.
 _COUNTS_DEVICES = frozenset(("workers", "devices_per_node", *WAYS))
 
@@ -37,16 +38,16 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str], name
     in proportion to the count.
     """
     money = [c for c in (*reading.with_role("ratio"), *reading.with_role("consequence")) if MONEY in c.reasons]
-    periods = [(c, float(hours)) for c in money for hours in section("periods") if _is_per(hours, c.name)]
-    priced = [c for c in money if c.kind == "rate"]
-    priced += [replace(c, values=c.values / hours, header=Header("rate", "h")) for c, hours in periods]
+    periods = [(c, float(hours)) for c in money for hours, name in _PERIODS.items() if name.search(c.name.lower())]
+    timed = [c for c in reading.with_role("measured") if c.kind == "time" and not c.header.shared]
+    of_runs = [c.values * np.divide(*TIME_UNITS[c.header.unit]) / TIME_UNITS["h"][0] for c in timed]
+    of_periods = [replace(c, values=c.values / hours, header=Header("rate", "h")) for c, hours in periods]
+    priced = [*(c for c in money if c.kind == "rate"), *of_periods]
     # Of several prices the named one, or the first; of totals that which is a price by one of the times.
     hourly = (
         [next((c for c in priced if c.name == named), priced[0])]
         if priced
-        else [
-            replace(c, values=c.values / hours, header=Header("rate", "h")) for c in money for hours in _hours(reading)
-        ]
+        else [replace(c, values=c.values / hours, header=Header("rate", "h")) for c in money for hours in of_runs]
     )
     is_counted = meant_by(reading.scale or "") in LEVELS or reading.scale == reading.mapping.get("workers")
     if not hourly or reading.scale is None or not is_counted:
@@ -69,19 +70,6 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str], name
     if whole and len({(price.text, price.per) for price in prices}) == 1:
         prices = [replace(prices[0], levels={})]
     return replace(legend, price_column=column.name if prices else "", prices=tuple(prices))
-
-
-def _is_per(hours: str, column: str) -> bool:
-    """Tell whether a column's name has a period of so many hours: 730 of `Cost/Month`."""
-    return re.search(rf"(?<![^\W_]){any_of(f'periods.{hours}')}(?![^\W_])", column.lower()) is not None
-
-
-def _hours(reading: Reading) -> Iterator[Array]:
-    """Yield the hours of each run, by each column of a measured time."""
-    for column in reading.with_role("measured"):
-        if column.kind == "time" and not column.header.shared:
-            above, below = TIME_UNITS[column.header.unit]
-            yield column.values * (above / below / TIME_UNITS["h"][0])
 
 
 def _prices(

@@ -159,10 +159,10 @@ def _with_further_quantities(table: Table, source: Source | LargeSource, roles: 
 def _row_named(want: str, legend: Legend) -> dict[str, str]:
     """Return {column: cell} of the only cell that names what is wanted, where no header names or means it; else {}."""
     kind, plain = header_of(want).kind, plain_name(want)
-    if any(plain in plain_name(n) or (kind and header_of(n).kind == kind) for n in legend.columns):
-        return {}
-    cells = [(n, text) for n, column in legend.columns.items() for text in column.levels if plain_name(text) == plain]
-    return dict(cells) if len(cells) == 1 and not legend.columns[cells[0][0]].numeric else {}
+    is_header = any(plain in plain_name(n) or (kind and header_of(n).kind == kind) for n in legend.columns)
+    texts = {n: column.levels for n, column in legend.columns.items() if not (is_header or column.numeric)}
+    cells = [(n, text) for n, levels in texts.items() for text in levels if plain_name(text) == plain]
+    return dict(cells) if len(cells) == 1 else {}
 
 
 def _scaled_as(source: Source, at: Mapping[str, str]) -> Source:

@@ -870,8 +870,8 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
 
     names = sorted(ranked(numeric, list(columns)), key=order)
     # Of a rate and a time that measured the same steps the rate says what they do.
-    same = [n for n in names if columns[n].kind == "rate" and _work_of_times(reading, n, reading.scale)]
-    names = [*same[:1], *(n for n in names if n not in same[:1])]
+    same = [n for n in names[1:] if columns[n].kind == "rate" and _work_of_times(reading, n, reading.scale)]
+    names = sorted(names, key=same[:1].__contains__, reverse=True)
     chosen = measured_column if measured_column is not None or want is None else wanted_column(reading, names, want)
     if chosen is None and not names:
         raise _unmeasured_error(columns)
@@ -1087,7 +1087,7 @@ def measured_roles(
         # A step does a batch; another size shows nothing of the samples of a step.
         work = scale is not None and "batch" in str(canonical_of(scale))
         roles |= {"work": quote_name(str(scale))} if work else {"quantity": roles.pop("throughput")}
-    if "throughput" in roles and not states_work:
+    if "throughput" in roles and reading.quantities[1:] and not states_work:
         roles |= _work_of_times(reading, name, scale)
     # The time of a step falls as the steps per second rise; at one split of the network, which shortens it as well.
     splits = [c for c in reading.with_role("setting") if c.canonical in WAYS[1:] and c.varies and c.name != scale]
@@ -1254,10 +1254,8 @@ def _with_series(reading: Reading, roles: Roles, settings: Sequence[TableColumn]
         for name in [n for n in texts if columns[n].is_provenance and n not in reading.requested]:
             few = len(series) > 1 and len(counts) and have_few_counts(series, counts)
             # Nor where no count was run at two of them.
-            is_crossed = (
-                _combination_count([columns[name], columns[str(scale)]]) > len(np.unique(counts)) if scale else True
-            )
-            if series and (are_single_runs(series) or few or not is_crossed):
+            apart = bool(scale) and _combination_count([columns[name], columns[str(scale)]]) == len(np.unique(counts))
+            if series and (are_single_runs(series) or few or apart):
                 del series[name]  # nearly each run is of another place or day: that separates no series
         tells_apart = any(RUNS_APART in columns[n].reasons for n in series)
         if series and len(counts) and have_few_counts(series, counts, per_worker) and not tells_apart:

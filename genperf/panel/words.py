@@ -120,7 +120,7 @@ def _rules(name: str) -> list[tuple[re.Pattern[str], str | Callable[[re.Match[st
     computed = {
         "in_days()": lambda period: f"{int(period[1]) * DAYS_OF[period[2].lower()]} days",
         "node_of_instance()": _node_of_instance,
-        "samples_of_epochs()": _samples_of_epochs,
+        "samples_of_epochs()": lambda of: f"{(number_of(of[1]) or 0.0) * (number_of(of[2]) or 0.0):.15g}",
         "times_as_fast()": _times_as_fast,
         "work_within()": _work_within,
     }
@@ -141,12 +141,6 @@ def _work_within(work: re.Match[str]) -> str:
     days = DAYS_OF.get(period)
     lasts = f"{number}{canonical_time(groups['period'])}" if days is None else f"{days * float(number):g}d"
     return f"--want={groups['work']}/{lasts}{groups.get('of', '')}"
-
-
-def _samples_of_epochs(epochs: re.Match[str]) -> str:
-    """Return the samples of so many epochs of so many each: `115305030` of `90 epochs of 1281167`."""
-    of_each = number_of(epochs[2]) or 0.0
-    return f"{(number_of(epochs[1]) or 0.0) * of_each:.15g}"
 
 
 def _node_of_instance(instance: re.Match[str]) -> str:

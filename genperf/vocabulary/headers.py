@@ -48,17 +48,15 @@ _UNIT_OF_RATE = {
     for counted in ("frames", "tokens", "requests", "words", "iterations")
     for word in words_of(f"headers.rate_of_{counted}")
 }
-#: What a simulation goes on by: `ns/day`.
-SIMULATED = words_of("headers.simulated")
-_OF_A_WORKER = frozenset(words_of("headers.rate_of_a_worker"))
+SIMULATED, _OF_A_WORKER = (frozenset(words_of(f"headers.{of}")) for of in ("simulated", "rate_of_a_worker"))
 _MEMORY_UNITS = {unit.lower(): unit for unit in words_of("headers.memory_unit")}
 _WORDS_OF_UNITS = [words_of(f"headers.{unit}") for unit in ("joule", "watt", "kwh", "kw")]
 _UNITS = _MEMORY_UNITS | {word.lower(): words[0] for words in _WORDS_OF_UNITS for word in words}
 #: What is counted, as it is spelled and as it is called.
 _COUNTED = {word: called for called, spelled in section("counted").items() for word in spelled}
 _CALLED = _COUNTED | dict.fromkeys(words_of("headers.iterations"), "iterations")
-_PLURALS = {f"{word}s" for word in _COUNTED if len(word) > 2}
-_NEVER_A_TIME = _PLURALS | ({*_COUNTED, *_COUNTED.values()} - {*words_of("headers.counted_or_timed")})
+_NEVER_A_TIME = {*_COUNTED, *_COUNTED.values()} - {*words_of("headers.counted_or_timed")}
+_NEVER_A_TIME |= {f"{word}s" for word in _COUNTED if len(word) > 2}
 #: `per GPU img/s`, which is `img/s per GPU`.
 _PER_DEVICE_FIRST = late(rf"^({any_of('headers.per')}[\s_\-](?:{'|'.join(sorted(DEVICE_WORDS))}))[\s_\-:,]+(.+)")
 #: `ktok`, `kimg`, `mcells`: so many of what is counted.
@@ -107,6 +105,7 @@ _COMPOUND = late(
     rf"(?<=[^\W_])(?={any_of('headers.compounded')}(?![^\W\d_]))"
     r"|(?<=[a-z])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])(?=[a-z])"
 )
+_YEARS_A_DAY = late(rf"\b{any_of('headers.years_a_day')}\b")
 #: `tok/s/H100`
 _KIND_OF_DEVICE = late(any_of("cells.kinds_of_devices"))
 #: In brackets behind a time: a unit that is not known, `sem.`, `wk`, or so many of one, `0.1 ms`; `(tp)` is a variant.
@@ -361,7 +360,7 @@ def _sides_of_ratio(text: str) -> list[list[str]]:
     named = re.sub(r"(?<=-[A-Z])/(?=\d)", "-", re.sub(r"(?<=\d),(?=\d{3}\b)", "", text))
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])(?!Wh)", " ", named).lower()
     spaced = _COMPOUND.sub(" ", spaced)
-    spaced = re.sub(rf"\b{any_of('headers.years_a_day')}\b", "years per day", spaced)
+    spaced = _YEARS_A_DAY.sub("years per day", spaced)
     # A speed-up is no speed.
     spaced = re.sub(r"speed[\s_.\-]+up(?![a-z])", "speedup", spaced)
     # No seconds are per second: `s/sec` is of samples.

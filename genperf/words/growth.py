@@ -349,7 +349,9 @@ def plan_sentence(planned: Planned) -> str:
     at_named = [] if planned.named is None else [_named_text(planned, planned.named, work_text)]
     aim = " ".join(("for", work_text, " and ".join(limits))).strip()
     if planned.best is None:
-        text = f"{aim}, none of {count_text(last, name, smallest)} is enough"
+        total, cost = planned.sought.total.value, planned.sought.cost.value
+        is_likely = total <= (planned.plan.deadline or total) and cost <= (planned.plan.budget or cost)
+        text = f"{aim}, none of {count_text(last, name, smallest)} is {'surely ' if is_likely else ''}enough"
         return prose(*at_named, text, *_why_none(planned))
     price = "" if planned.price is None else f"the price is {price_text(planned.price.text, planned.paid)}"
     keep = " that keeps " + ("both" if len(limits) > 1 else "it") if limits else ""
