@@ -191,7 +191,6 @@ def _name_of(answer: Answer, apart: Mapping[str, str]) -> str:
     at = answer.answers[0].at if facts is None else {**facts.series, **facts.at}
     columns = {name: column_named(name, at) or name for name in apart}
     for name, value in apart.items():
-        # Of several columns that a name may call, that which has the value.
         alike = [c for c in at if plain_name(name) in plain_name(c).split("_") and same(label(at[c]), value)]
         columns |= {name: alike[0]} if len(alike) == 1 else {}
     settings = {column: at.get(column, apart[name]) for name, column in columns.items()}

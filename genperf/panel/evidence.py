@@ -544,7 +544,6 @@ def _units_of_rate(
     named = {c: column_of(c, candidates) for c in (*LEVELS, "devices_per_node", *WAYS)} | {**mapping}
     columns = {c: quote_name(n) for c, n in named.items() if n is not None}
     is_other = meant_by(scale or "") not in (*LEVELS, *WAYS) and columns.keys().isdisjoint(LEVELS)
-    # `requests/s/server`
     if scale is not None and (is_other or noun_of(scale).lower().removesuffix("s") in words_in(name)):
         return quote_name(scale)
     ways = [columns[way] for way in WAYS if way in columns]

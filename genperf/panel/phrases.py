@@ -43,6 +43,7 @@ from genperf.vocabulary.names import (
     canonical_of_singular,
     column_of,
     command_about,
+    counts_scale,
     is_relative,
     level_with,
     meant_by,
@@ -480,7 +481,7 @@ class _Words(Meanings, dict=True):
     def read_rate_of_one(self, place: int) -> Phrase | None:
         """Read `per gpu`: behind or before a rate that of each device is wanted."""
         noun = self.word(place + 1)
-        if self.word(place) != "per" or meant_by(f"{noun}s") not in LEVELS or self.has_value(place + 2):
+        if self.word(place) != "per" or not counts_scale(f"{noun}s") or self.has_value(place + 2):
             return None
         before = self.word(place - 1).lower()
         # `tokens per gpu` are those of a second.

@@ -869,8 +869,9 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         return is_last, of_as_many, name != total
 
     names = sorted(ranked(numeric, list(columns)), key=order)
-    # Of a rate and a time that measured the same steps the rate says what they do.
-    same = [n for n in names[1:] if columns[n].kind == "rate" and _work_of_times(reading, n, reading.scale)]
+    # Of a rate and a time that measured the same steps the rate says what they do, but for one of steps.
+    rates = [n for n in names[1:] if columns[n].kind == "rate" and columns[n].header.counted not in STEP_WORDS]
+    same = [n for n in rates if _work_of_times(reading, n, reading.scale)]
     names = sorted(names, key=same[:1].__contains__, reverse=True)
     chosen = measured_column if measured_column is not None or want is None else wanted_column(reading, names, want)
     if chosen is None and not names:
