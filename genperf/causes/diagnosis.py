@@ -95,7 +95,7 @@ def why(
     *,
     sound: Mapping[str, Any] | Table | PredictedFrom | None = None,
     work: str | None = None,
-    hints: Mapping[str, str] | None = None,
+    hints: Mapping[str, str | float] | None = None,
 ) -> Diagnosis:
     """Return the causes of slow steps, each a law of the time whose evidence the runs give.
 
@@ -166,7 +166,7 @@ def _evidence(runs: Runs, form: Form) -> CauseEvidence | None:
 
 
 def _measured(
-    runs: Table | PredictedFrom, at: Mapping[str, Any] | None, work: str | None, hints: Mapping[str, str] | None
+    runs: Table | PredictedFrom, at: Mapping[str, Any] | None, work: str | None, hints: Mapping[str, str | float] | None
 ) -> Runs:
     """Return the measured steps at given levels, with the phases of a table; of open factors those with most runs."""
     if isinstance(runs, Table):
@@ -270,7 +270,7 @@ def _work_of_device(
     return np.ones(len(devices)) if of_all is None else values_of(of_all, columns) / devices
 
 
-def _exchange(panel: Panel, columns: Mapping[str, AnyArray], hints: Mapping[str, str]) -> float | None:
+def _exchange(panel: Panel, columns: Mapping[str, AnyArray], hints: Mapping[str, str | float]) -> float | None:
     """Return the least seconds in which two nodes exchange the message, by hints."""
     network = network_of(checked_hints(hints))
     message = None if network is None else network.message_at(panel, {n: cells[:1] for n, cells in columns.items()})

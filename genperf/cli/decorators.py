@@ -66,8 +66,16 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Call the command's function; of a table that is unclear, the error shows how its file begins."""
         refuse_overwriting(ctx.params)
+        values, groups = {**ctx.params}, dict[tuple[str, Callable[..., object]], dict[str, Any]]()
+        for option in self.params:
+            # The values of a group of options may be gathered as one parameter.
+            if isinstance(option, Option) and option.part_of[0] and option.name in values:
+                groups.setdefault(option.part_of, {})[option.name] = values.pop(option.name)
+        callback = self.callback
+        assert callback is not None
         try:
-            return ctx.invoke(self.call_with_groups, **ctx.params)
+            # A value of a group is refused with the usage of the command, as click does inside `invoke`.
+            return ctx.invoke(lambda: callback(**values, **{name: make(**of) for (name, make), of in groups.items()}))
         except UnclearTableError as error:
             from genperf.table.content import STANDARD_INPUT
 
@@ -76,15 +84,6 @@ class Command(click.Command):
             named = [path for path in files if path == error.where]
             error.begin = next(map(first_lines, named or files), ())
             raise
-
-    def call_with_groups(self, **values: Any) -> Any:
-        """Call the command's function, with the values of each group of options that is gathered as one parameter."""
-        groups = dict[tuple[str, Callable[..., object]], dict[str, Any]]()
-        for option in self.params:
-            if isinstance(option, Option) and option.part_of[0] and option.name in values:
-                groups.setdefault(option.part_of, {})[option.name] = values.pop(option.name)
-        assert self.callback is not None
-        return self.callback(**values, **{name: make(**of_group) for (name, make), of_group in groups.items()})
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the groups in the order of the options, without those of the table."""

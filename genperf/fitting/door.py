@@ -34,7 +34,7 @@ def fit(
     seed: int = 0,
     mapping: Mapping[str, str] | None = None,
     fix: Mapping[str, float] | None = None,
-    hints: Mapping[str, str] | None = None,
+    hints: Mapping[str, str | float] | None = None,
     draws: int | None = None,
     pool: bool = False,
     workers: int = 1,
@@ -72,7 +72,7 @@ def fit(
         Canonical factor name → column, where a family does not find it by name.
     fix : mapping of str to float, optional
         Constants held at a value.
-    hints : mapping of str to str, optional
+    hints : mapping of str to str or number, optional
         What is known of the network between nodes, for `auto`: `{"bandwidth between nodes": "25Gbit/s", "parameters":
         "110M"}`; also `latency between nodes`, `message bytes` (a number or a column), and `devices per node` of a
         table that counts no nodes.
@@ -125,7 +125,7 @@ def fit(
         lam=lam,
         solver=solver,
         fix=dict(fix or {}),
-        hints=hints or {},
+        hints={name: str(value) for name, value in (hints or {}).items()},
         **({} if draws is None else {"draws": draws}),
     )
     table = with_devices_per_node(table.mapped(mapping or {}), options.hints)

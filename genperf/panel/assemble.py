@@ -111,12 +111,9 @@ class Columns:
             origins |= {name} | self.origins(self.derived[name].names if name in self.derived else ())
         return frozenset(origins)
 
-    def check_named(self, roles: Roles) -> None:
-        """Refuse roles of a column that is not there, with the column that may have been meant."""
+    def missing(self, name: str, role: str) -> TableError:
+        """Return the error for a column that is not there, with the column that may have been meant."""
         names = self.names
-        name, role = next((named for named in roles.named if named[0] not in names), ("", ""))
-        if not role:
-            return
         columns = listed([f'"{n}"' if "," in n else n for n in names])
         near = did_you_mean(name, names)
         hint = f"{near}; the columns are {columns}" if near else f"one of {columns}"
@@ -127,7 +124,7 @@ class Columns:
             hint = f"the header line was read as one column, '{columns}': --delimiter CHAR says what separates columns"
         elif not numbers(names)[1]:
             hint = f"the first line holds the numbers {columns}: put a header line with names above it"
-        raise TableError(f"no column '{name}' (named as {role})", hint=hint, where=self.source.name)
+        return TableError(f"no column '{name}' (named as {role})", hint=hint, where=self.source.name)
 
     def usable(self, names: Iterable[str] | None = None) -> Mask:
         """Return which rows have no fault in some columns; in any column that was read where none are named."""
@@ -315,7 +312,9 @@ def earlier_predictions(columns: Mapping[str, AnyArray], measured: str) -> list[
 def require(roles: Roles, columns: Columns) -> Measurement:
     """Return the measurement, once the columns named are known to be there and enough of them are named."""
     where = columns.source.name
-    columns.check_named(roles)
+    for name, role in roles.named:
+        if name not in columns.names:
+            raise columns.missing(name, role)
     if roles.measurement is None:
         hint = "--time COL, --throughput COL, or --quantity COL:UNIT"
         raise TableError("no measured column is named", hint=hint, where=where)

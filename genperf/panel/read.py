@@ -206,7 +206,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
     def reading(self) -> Reading:
         """What each column is; of a question of tokens with their rate as the quantity, where it was measured."""
         columns = Columns(self.source, Roles(derived=self.given.derived))
-        columns.check_named(self.given)
+        if absent := next((named for named in self.given.named if named[0] not in columns.names), None):
+            raise columns.missing(*absent)
         further = {measured.column for measured in self.given.further.values()}
         cells = {**self.source.columns, **{name: columns.number(name) for name in columns.derived}}
         cells = {name: values for name, values in cells.items() if name not in further}
