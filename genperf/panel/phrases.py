@@ -390,6 +390,9 @@ class _Words(Meanings, dict=True):
             last = len(self.words)
             end = next((k for k in range(place + 1, last) if not self.is_listed(k)), last)
             name = self.longest(end, self.name)[0] if _NUMBER.fullmatch(self.word(end - 1)) else None
+            if name and name not in self.legend.columns and device_in(name) is not None:
+                # `16 and 64 A100s`
+                return place + 1, SCALE, f"{value} {name}"
             return place + 1, name or self.name_before(place), value
         if noun.isalpha() and not self.is_prose(noun):
             behind, end = self.longest(place + 2, self.name)
