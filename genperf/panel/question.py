@@ -149,10 +149,8 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
         absent += [n for n in nameless if n not in open_settings and not in_title(n, legend.title)]
     for name, value in at.items():
         column, text, measured = _column_of_setting(legend, name, value.strip())
-        has_unit = bool(header_of(measured).kind or role_by_words(measured))
-        comes_again = bool(measured) and legend.columns[measured].distinct <= REPEATED * legend.rows
-        if measured and (meant_by(measured) or (comes_again and not has_unit)):
-            # `micro batch`, a setting, is left open without a value.
+        if measured and _is_setting(legend, measured):
+            # `micro batch` without a value is left open.
             continue
         if measured:
             wanted = wanted or measured
@@ -306,10 +304,7 @@ def _column_of_setting(legend: Legend, name: str, text: str) -> tuple[str | None
     is_word |= name in (SCALE, text) and not is_number(text) and bool(cell_with(legend, text)[0])
     if is_word and (column is None or legend.columns[column].numeric):
         # The column that holds a word, or has it as its name, is meant.
-        words = singular_words(text)
-        numeric = [n for n, e in legend.columns.items() if e.numeric and words.isdisjoint(words_of("headers.best"))]
-        named = [n for n in numeric if words and words <= singular_words(n)]
-        (holding, text), measured = cell_with(legend, text), named[0] if len(named) == 1 else ""
+        (holding, text), measured = cell_with(legend, text), _measured_column_named(legend, text)
         # A word alone, `step`, is no value of the column `steps`.
         column = holding or (column if text != name else None)
     is_level = meant_by(name) in LEVELS
@@ -325,15 +320,33 @@ def _column_of_setting(legend: Legend, name: str, text: str) -> tuple[str | None
     elif column is None and counts_cores(name) and not _OF_A_NODE.isdisjoint(map(plain_name, legend.columns)):
         # Each process has a core.
         column = "processes"
-    elif column is None and counted_noun(name) in words_of("headers.cores"):
-        # Processes and the threads of each, which the runs varied, together are the cores.
-        parts = (column_of(part, legend.columns) for part in ("workers", "threads"))
-        is_varied = all(part is not None and legend.columns[part].distinct > 1 for part in parts)
-        column = words_of("headers.cores")[0] if is_varied else None
+    elif column is None and counted_noun(name) in words_of("headers.cores") and _runs_threads(legend):
+        column = words_of("headers.cores")[0]
     if column in legend.headers:
         # `1 x Pi | 2 x Pi`: the header names the values, and is asked for as the count.
         column = next((count for count in ("devices", "count") if count in legend.columns), column)
     return column, text, measured
+
+
+def _runs_threads(legend: Legend) -> bool:
+    """Tell whether the runs varied processes and the threads of each, which together are the cores."""
+    columns = (column_of(part, legend.columns) for part in ("workers", "threads"))
+    return all(column is not None and legend.columns[column].distinct > 1 for column in columns)
+
+
+def _is_setting(legend: Legend, column: str) -> bool:
+    """Tell whether a column of numbers is a setting: a factor by name, or without a unit where values come again."""
+    has_unit = bool(header_of(column).kind or role_by_words(column))
+    return meant_by(column) is not None or (not has_unit and legend.columns[column].distinct <= REPEATED * legend.rows)
+
+
+def _measured_column_named(legend: Legend, text: str) -> str:
+    """Return the only column of numbers whose name has a word; empty without one."""
+    words = singular_words(text)
+    is_name = words and words.isdisjoint(words_of("headers.best"))
+    numeric = [name for name, entry in legend.columns.items() if is_name and entry.numeric]
+    named = [name for name in numeric if words <= singular_words(name)]
+    return named[0] if len(named) == 1 else ""
 
 
 def _cells_in_name(legend: Legend, column: str, text: str, at: Collection[str]) -> Iterator[tuple[str, str]]:
