@@ -186,8 +186,8 @@ def _split_words(table: tuple[str, ...], at: tuple[str, ...]) -> tuple[tuple[str
     from genperf.cli.options import NAMED_TWICE
 
     places = [n for n, text in enumerate(table) if names_files(text) or _RUN.fullmatch(text)]
-    first, count = (places[0], places[-1] + 1) if places else (0, 0)
-    around = (*table[:first], *table[count:])
+    start, end = (places[0], places[-1] + 1) if places else (0, 0)
+    around = (*table[:start], *table[end:])
     words = " ".join(text for text in around if "=" not in text.strip("="))
     in_folder = any("/" in word.rstrip("/") and Path(word).parent.is_dir() for word in words.split())
     is_question = re.search(r"\d|\S\s+\S", " ".join(around)) is not None
@@ -195,8 +195,8 @@ def _split_words(table: tuple[str, ...], at: tuple[str, ...]) -> tuple[tuple[str
         return table, at
     if NAMED_TWICE.search(" ".join(around)):
         # Which value goes with which is in the order of the words.
-        return table[first:count], (*at, " ".join(around))
-    return table[first:count], (*at, *(text for text in around if "=" in text.strip("=")), *filter(None, [words]))
+        return table[start:end], (*at, " ".join(around))
+    return table[start:end], (*at, *(text for text in around if "=" in text.strip("=")), *filter(None, [words]))
 
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:

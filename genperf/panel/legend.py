@@ -16,7 +16,16 @@ from genperf.panel.machine import is_a_part
 from genperf.table.cells import Factor, parts_of
 from genperf.table.clean import is_number, label, number_in
 from genperf.table.shape import NO_KIND, taken_apart
-from genperf.vocabulary.names import LEVELS, column_named, level_with, meant_by, named_in_part, plain_name, words_in
+from genperf.vocabulary.names import (
+    LEVELS,
+    column_named,
+    column_of,
+    level_with,
+    meant_by,
+    named_in_part,
+    plain_name,
+    words_in,
+)
 
 #: The name of a count that is given without one.
 SCALE = "count"
@@ -143,6 +152,9 @@ def column_by_name(legend: Legend, name: str, columns: Collection[str]) -> str |
     for alias, column in legend.aliases.items():
         if column in columns and column_named(name, [alias]) is not None:
             return column
+    if plain_name(name).rstrip("s") == "server" and (nodes := column_of("nodes", columns)) is not None:
+        # Runs that count no servers call their nodes so.
+        return nodes
     # `devices` alone is never found inside `devices_per_node`, and a number alone, the scale, not in `param_count`.
     return None if name == SCALE or is_a_part(name, columns) else named_in_part(name, columns, further=True)
 
