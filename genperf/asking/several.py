@@ -80,7 +80,8 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     if ratio := _ratio_line(answers, whole_names):
         yield Text(f"{MEASURED} {ratio}")
     # The farthest of a verdict has its reason.
-    farthest = {answer.answers[0].verdict: answer for answer in answers}
+    by_count = sorted(answers, key=lambda answer: answer.facts.growth.target.count if answer.facts else 0.0)
+    farthest = {answer.answers[0].verdict: answer for answer in by_count}
     for verdict, answer in farthest.items():
         mark = (f"{MARKS[verdict]} {verdict}", f"bold {COLORS[verdict]}")
         yield Text.assemble(mark, "  ", verdict_line(answer.answers[0].reason))
@@ -181,8 +182,9 @@ def _column(rows: Sequence[Row]) -> tuple[str, ...]:
 
 def differing_values(places: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
     """Return of each configuration the values in which they differ."""
-    names = [name for name in places[0] if len({place[name] for place in places}) > 1]
-    return [{name: place[name] for name in names} for place in places]
+    names = dict.fromkeys(name for place in places for name in place)
+    apart = [name for name in names if len({place.get(name) for place in places}) > 1]
+    return [{name: place[name] for name in apart if name in place} for place in places]
 
 
 def _name_of(answer: Answer, apart: Mapping[str, str]) -> str:

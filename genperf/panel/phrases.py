@@ -174,17 +174,19 @@ def _several_values(
 ) -> "SeveralValuesError | None":
     """Return the error of the first name that has several values; None without one."""
     name = next((name for name, of_name in values.items() if len(of_name) > 1), None)
-    if name is None:
+    places = words.alternatives(columns, values)
+    if name is None and not places:
         return None
+    if name is None:
+        what = " and ".join(", ".join(f"{n}={value}" for n, value in place.items()) for place in places)
+        return SeveralValuesError(f"the question has both {what}", hint="one of them", places=places)
     what = " and ".join(f"{columns[name]}={value}" for value in values[name])
     # What an option says is no list with the words beside it.
     if name in settings or name[0] == "-":
         return SeveralValuesError(f"the question has both {what}", hint="one of them", places=[])
     listed_values = (f"{columns.get(of, of)}={','.join(each)}" for of, each in values.items() if of[0] != "-")
     hint = f"one, or genperf ask TABLE --at {' --at '.join(map(shlex.quote, listed_values))}"
-    places = words.alternatives(columns, values) or [
-        dict(zip(values, of, strict=True)) for of in product(*values.values())
-    ]
+    places = places or [dict(zip(values, of, strict=True)) for of in product(*values.values())]
     return SeveralValuesError(f"the question has both {what}", hint=hint, places=places)
 
 
@@ -281,17 +283,24 @@ class _Words(Meanings, dict=True):
     def alternatives(self, columns: Mapping[str, str], values: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
         """Return the configurations of `tp 8 pp 1 vs tp 4 pp 2`, whose parts have all names that vary, else none.
 
-        Without a word between them a part ends where a name that varies comes again.
+        Without a word between them a part ends where a name that varies comes again. Of `64 gpus vs 2 nodes` each part
+        has a machine, which is counted in its own way.
         """
-        varying = {columns.get(name, name): name for name, of_name in values.items() if len(of_name) > 1}
+        varying = {columns.get(name, name) for name, of_name in values.items() if len(of_name) > 1}
         named, ends, part = [(columns.get(n, n), value) for n, value in self.phrases], self.ends, set[str]()
         for place, (column, _) in enumerate(() if self.ends else named):
-            ends, part = ([*ends, place], {column}) if column in part & varying.keys() else (ends, part | {column})
+            ends, part = ([*ends, place], {column}) if column in part & varying else (ends, part | {column})
         settings = [dict(named[begin:end]) for begin, end in pairwise([0, *ends, len(named)])]
-        if len(varying) < 2 or len(settings) < 2 or not all(varying.keys() <= of_part.keys() for of_part in settings):
+        counts = [{n for n in of_part if n == SCALE or meant_by(n) in LEVELS} for of_part in settings]
+        machines = (
+            set().union(*counts) if self.ends and all(counts) and any(of != counts[0] for of in counts) else set()
+        )
+        is_whole = all(varying - machines <= of_part.keys() for of_part in settings)
+        if len(settings) < 2 or not is_whole or (len(varying) < 2 and not machines):
             return []
-        common = {name: of_name[0] for name, of_name in values.items()}
-        return [{**common, **{name: of_part[column] for column, name in varying.items()}} for of_part in settings]
+        apart = {name: columns.get(name, name) for name in values if columns.get(name, name) in varying | machines}
+        common = {name: of_name[0] for name, of_name in values.items() if name not in apart}
+        return [common | {n: of_part[c] for n, c in apart.items() if c in of_part} for of_part in settings]
 
     def read_sign(self, place: int) -> Phrase | None:
         """Read an option, `--price=$2/h`, or a sign, which says nothing by itself; refuse what is denied."""
