@@ -645,6 +645,8 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     turn: Callable[[], Turn | None]
     limit: Callable[[], Limit]
     published: Callable[[], Published]
+    #: The model that predicts, and the columns of the configuration: two of one model are compared in its joint draws.
+    predicted_by: Callable[[], tuple[Any, Mapping[str, Any]]]
     #: Predictions of `auto` on published series that were judged like this one.
     record: Record | None
     #: Levels that no measured run shows.

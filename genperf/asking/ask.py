@@ -430,6 +430,7 @@ def facts_of(
         turn=cache(lambda: curve.turn("slower" if growth.whole else "throughput")),
         limit=cache(limit),
         published=cache(published),
+        predicted_by=lambda: (result, query.columns),
         curve=cache(lambda: _curve_for_picture(curve, growth, runs_along, samples, interval, result.floor)),
         advice=cache(lambda: _advice(result, query, requested, expected, forecast)),
         record=_track_record(result.options, panel, query, curve, growth, expected.verdict),

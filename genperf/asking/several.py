@@ -9,8 +9,9 @@ import numpy as np
 from rich.text import Text
 
 from genperf.asking.answer import MEASURED, Answer, Row, cost_of, footer_of, in_a_line, in_unit_of, lacking_of, rows_of
+from genperf.attribution.draws import curves_of
 from genperf.errors import listed
-from genperf.facts import Facts, Interval
+from genperf.facts import Facts, Interval, ends_of
 from genperf.panel.evidence import is_size
 from genperf.panel.legend import SCALE, same
 from genperf.panel.machine import BATCHES
@@ -104,22 +105,26 @@ def _ratio_line(answers: Sequence[Answer], names: Sequence[str]) -> str:
         rates = [facts.expected.value.dividing(1.0) for facts in (smaller, larger)]
     if rates[0] is None or rates[1] is None:
         return ""
-    ratio, gain = _ratio(rates[1], rates[0]), larger.growth.gain
-    if gain is not None and larger.growth.start.count == smaller.growth.target.count:
-        ratio = Interval(ratio.value, gain.lower, gain.upper)
-    times = _times(ratio, of_smaller, larger.expected.interval)
+    times = _times(_ratio(rates[1], rates[0], larger, smaller), of_smaller, larger.expected.interval)
     return f"{of_larger} are {times}, with {three_digits(max(counts) / min(counts))} x as many"
 
 
-def _ratio(above: Interval, below: Interval) -> Interval:
-    """Return the ratio of two runs whose errors are independent: relative errors add as squares do."""
-    (of_above, *above_ends), (of_below, *below_ends) = above.ends, below.ends
+def _ratio(above: Interval, below: Interval, of_above: Facts, of_below: Facts) -> Interval:
+    """Return the ratio of two rates in joint draws of their model; of two models relative errors add as squares do."""
+    (result, columns), (other, others) = of_above.predicted_by(), of_below.predicted_by()
+    ratio, expected = above.value / below.value, of_above.expected
+    if result.members is other.members and not result.schema.substituted:
+        both = {name: np.concatenate([cells, others[name]]) for name, cells in columns.items()}
+        # ln of the time of the first over that of the second, less what is predicted of it.
+        ends = curves_of(result, both, exact=True).ratios(0, 1).quantiles(ends_of(expected.interval)).ravel()
+        low, high = ends - np.log(expected.value.value / of_below.expected.value.value)
+        return Interval(ratio, ratio * float(np.exp(-max(high, 0.0))), ratio * float(np.exp(-min(low, 0.0))))
     with np.errstate(divide="ignore"):
         # A throughput may fall to zero.
         (down_above, up_above), (down_below, up_below) = np.abs(
-            [np.log(np.divide(above_ends, of_above)), np.log(np.divide(below_ends, of_below))]
+            [np.log(np.divide(of.ends[1:], of.value)) for of in (above, below)]
         )
-    ratio, down, up = of_above / of_below, np.hypot(down_above, up_below), np.hypot(up_above, down_below)
+    down, up = np.hypot(down_above, up_below), np.hypot(up_above, down_below)
     return Interval(ratio, ratio * float(np.exp(-down)), ratio * float(np.exp(up)))
 
 
@@ -143,19 +148,20 @@ def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str], of_size
     costs = {n: cost[0].dividing(1.0) for n, of in runs.items() if (cost := cost_of(of.growth, of.expected.value))}
     coverage = timed[0].expected.interval
     texts = [
-        _best_of(of_runs, verb, coverage if of_runs is rates else None)
+        _best_of(of_runs, runs, verb, coverage if of_runs is rates else None)
         for of_runs, verb in ((rates, "is fastest"), (costs, "costs least"))
         if len(of_runs) > 1
     ]
     return "; ".join(texts)
 
 
-def _best_of(values: Mapping[str, Interval], verb: str, coverage: float | None) -> str:
+def _best_of(values: Mapping[str, Interval], of: Mapping[str, Facts], verb: str, coverage: float | None) -> str:
     """Return which of several values is the largest, whether surely, and of speeds, how far before the next one."""
     best, second, *_ = sorted(values, key=lambda name: -values[name].value)
-    ratios = {name: _ratio(values[best], value) for name, value in values.items() if name != best}
+    ratios = {n: _ratio(values[best], value, of[best], of[n]) for n, value in values.items() if n != best}
     near = [name for name, ratio in ratios.items() if ratio.lower < 1.0]
-    doubt = ", but not surely" if near else ""
+    is_blind = BLIND in (of[best].expected.verdict, of[second].expected.verdict)
+    doubt = ", but not surely" if near or is_blind else ""
     if coverage is None:
         return f"{best} {verb}{doubt}{f': {listed(near)} may cost as little' if near else ''}"
     others = listed([name for name in near if name != second])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from collections.abc import Collection, Mapping, Sequence
@@ -16,18 +15,12 @@ from msgspec.structs import replace
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
 from genperf.cli.output import Output, progress, tell, tell_all
-from genperf.cli.writing import names_files
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
     from genperf.asking.answer import Answer
     from genperf.asking.ask import Question
     from genperf.table.cells import Source
-
-#: A run without a file: the count and the throughput.
-_RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
-#: What no word around a table holds that asks for a configuration (`64 GPUs`, `4*8`): a pattern, or the name of a file.
-_PATH = re.compile(r"\\|\.(?:[a-z]\w{0,4}|parquet)(?!\S)|\*$|\*\D", re.IGNORECASE)
 
 
 def _question(hints: tuple[str, ...], **texts: str | None) -> Question:
@@ -94,7 +87,7 @@ def ask(
     """
     from genperf.asking.one_run import OneRun, joint_answer, row_in
     from genperf.asking.tables import answers_about, configurations, is_model_file, subject_of
-    from genperf.cli.options import names_of, pairs, recognised_table, with_scale
+    from genperf.cli.options import names_of, pairs, recognised_table, split_words, with_scale
     from genperf.panel.read import Recognised
     from genperf.panel.words import source_of_words
     from genperf.result import load_model
@@ -102,7 +95,8 @@ def ask(
     from genperf.vocabulary.names import column_named
 
     if len(table) > 1:
-        table, at = _split_words(table, at)
+        table, words = split_words(table)
+        at = (*at, *words)
     topics = [name for name, wanted in (("why", why), ("normal", normal), ("cost", cost)) if wanted]
     question = replace(question, topics=("layout",)) if layout else question
     about: Any = load_model(table[0]) if len(table) == 1 and is_model_file(table[0]) else None
@@ -181,30 +175,13 @@ def _show(
         tell(str(answer))
 
 
-def _split_words(table: tuple[str, ...], at: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the files or runs that are named, and `--at` with the words around them, where these are no file."""
-    from genperf.cli.options import NAMED_TWICE
-
-    places = [n for n, text in enumerate(table) if names_files(text) or _RUN.fullmatch(text)]
-    start, end = (places[0], places[-1] + 1) if places else (0, 0)
-    around = (*table[:start], *table[end:])
-    words = " ".join(text for text in around if "=" not in text.strip("="))
-    in_folder = any("/" in word.rstrip("/") and Path(word).parent.is_dir() for word in words.split())
-    is_question = re.search(r"\d|\S\s+\S", " ".join(around)) is not None
-    if not places or _PATH.search(words) or in_folder or not is_question:
-        return table, at
-    if NAMED_TWICE.search(" ".join(around)):
-        # Which value goes with which is in the order of the words.
-        return table[start:end], (*at, " ".join(around))
-    return table[start:end], (*at, *(text for text in around if "=" in text.strip("=")), *filter(None, [words]))
-
-
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
     """Open the files of the table, or make one of runs such as 4:1530."""
+    from genperf.cli.options import RUN
     from genperf.table.cells import source_of
     from genperf.table.opened import open_files
 
-    files = [text for text in table if not _RUN.fullmatch(text)]
+    files = [text for text in table if not RUN.fullmatch(text)]
     if not files:
         runs = [text.split(":") for text in table]
         return source_of("runs", ("workers", "throughput"), runs, range(1, len(runs) + 1), "run")

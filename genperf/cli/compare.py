@@ -1,13 +1,19 @@
 """`genperf compare`: a fitted model and one configuration → its groups or levels, ranked."""
 
+from __future__ import annotations
+
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
 from genperf.cli.output import Output
+
+if TYPE_CHECKING:
+    from genperf.cli.options import Fitted
 
 
 @shared.command("compare")
@@ -55,6 +61,7 @@ def compare(
     """
     from genperf import search
     from genperf.cli.options import alternatives, configuration, model_or_table, single
+    from genperf.panel.phrases import SeveralValuesError
     from genperf.result import is_model
     from genperf.search.compare import bandwidth_of_runs, of_variants
     from genperf.table.shape import VARIANT
@@ -62,10 +69,23 @@ def compare(
     over, changes = alternatives(over=over, changes=changes)
     if over is not None and changes:
         raise click.UsageError("give either --over or --or")
-    fitted = model_or_table(model, roles, *at, *filter(None, [over]))
-    if not changes and over in (None, VARIANT) and not is_model(model) and of_variants(fitted.first):
-        fitted, over = model_or_table(model, {**roles, "group": VARIANT}, *at), None
-    fitted, wanted = configuration(at, "--at", fitted, bandwidth_of_runs)
+
+    def configured(at: Sequence[str], over: str | None) -> tuple[Fitted, dict[str, str], str | None]:
+        """Return the models, the configuration they are asked about, and what is compared."""
+        fitted = model_or_table(model, roles, *at, *filter(None, [over]))
+        if not changes and over in (None, VARIANT) and not is_model(model) and of_variants(fitted.first):
+            fitted, over = model_or_table(model, {**roles, "group": VARIANT}, *at), None
+        return *configuration(at, "--at", fitted, bandwidth_of_runs), over
+
+    try:
+        fitted, wanted, over = configured(at, over)
+    except SeveralValuesError as error:
+        # `fp16 vs fp32 on 64 gpus` says the configuration and its changes.
+        if changes or over is not None or len({frozenset(place) for place in error.places}) != 1:
+            raise
+        first, *further = ([f"{name}={value}" for name, value in place.items()] for place in error.places)
+        changes = tuple(",".join(text for text in place if text not in first) for place in further)
+        fitted, wanted, over = configured(first, None)
     single(wanted)
     changed = list[dict[str, str]]()
     for text in changes:

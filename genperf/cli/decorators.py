@@ -43,8 +43,7 @@ class Command(click.Command):
     """A command that never overwrites what it reads, and whose help has its options in groups."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words; of one that is no option and no table, the error says where it goes."""
-        takes_settings = any("--at" in parameter.opts for parameter in self.params)
+        """Read the words: those around a table are its configuration; an unknown option may be a factor."""
         ctx.allow_extra_args = True
         try:
             super().parse_args(ctx, args)
@@ -52,16 +51,32 @@ class Command(click.Command):
             from genperf.vocabulary.names import meant_by
 
             name = error.option_name.lstrip("-")
-            if takes_settings and meant_by(name):
+            if any("--at" in parameter.opts for parameter in self.params) and meant_by(name):
                 text = f"{error.message} A factor is set by --at {name}=VALUE."
                 raise click.NoSuchOption(error.option_name, text, error.possibilities, ctx) from None
             raise
         if ctx.args and not ctx.resilient_parsing:
-            words = " ".join(ctx.args)
-            if any(map(names_files, ctx.args)):
-                ctx.fail(f"Got a further file ({words}): several files of one table are a pattern in quotes, '*.csv'.")
-            ctx.fail(f"Got unexpected words ({words})." + f' A configuration is --at "{words}".' * takes_settings)
+            self._place_words(ctx)
         return ctx.args
+
+    def _place_words(self, ctx: click.Context) -> None:
+        """Add the words around a table to its configuration, and further files to the table; refuse other words."""
+        from genperf.cli.options import split_words
+        from genperf.table.content import Files
+
+        words = " ".join(ctx.args)
+        table = next((p.name for p in self.params if isinstance(p, click.Argument) and p.nargs == 1), None)
+        settings = next((p.name for p in self.params if "--at" in p.opts), None)
+        texts = tuple(ctx.args) if table is None else (ctx.params[table], *ctx.args)
+        # A table that is not there is refused as such when it is opened.
+        files, around = split_words(texts) if any(map(names_files, texts)) else (texts[:1], texts[1:])
+        if table is None or not (all(map(names_files, files[1:])) and (settings is not None or not around)):
+            # A word that is a file by its looks alone is neither.
+            configured = "" if settings is None else f' A configuration is --at "{words}".'
+            ctx.fail(f"Got unexpected words ({words}).{configured}")
+        ctx.args, ctx.params[table] = [], files[0] if len(files) == 1 else Files.named(files)
+        if settings is not None:
+            ctx.params[settings] = (*ctx.params[settings], *around)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call the command's function; of a table that is unclear, the error shows how its file begins."""

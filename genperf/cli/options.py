@@ -6,12 +6,14 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 from click.core import ParameterSource
 
 from genperf.cli.output import progress, tell
+from genperf.cli.writing import names_files
 from genperf.errors import GenperfError, ModelError
 from genperf.formula.amounts import amount, without_thousands
 from genperf.panel.legend import SCALE
@@ -31,6 +33,10 @@ MEASURED = ("time", "throughput", "quantity")
 #: The options that give the columns of a table roles.
 ROLES = (*MEASURED, "extrinsic", "intrinsic", "categorical")
 
+#: A run without a file: the count and the throughput.
+RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
+#: What no word around a table holds that asks for a configuration (`64 GPUs`, `4*8`): a pattern, or the name of a file.
+_PATH = re.compile(r"\\|\.(?:[a-z]\w{0,4}|parquet)(?!\S)|\*$|\*\D", re.IGNORECASE)
 #: A name that a text gives twice, `tp=8 pp=1 vs tp=4 pp=2`: two configurations. What stands in brackets is a value.
 NAMED_TWICE = re.compile(r"(?<!\S)([\w-]+)=[^()]*\s\1=")
 
@@ -86,6 +92,22 @@ def amount_of(text: str | None, option: str) -> float | None:
     if value is None or not math.isfinite(value):
         raise click.BadParameter(f"'{text}' is not a number; try 300, 300B or 30d", param_hint=option)
     return value
+
+
+def split_words(texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the files or runs that are named, and the words around them, which are no files, as values of `--at`."""
+    places = [n for n, text in enumerate(texts) if names_files(text) or RUN.fullmatch(text)]
+    start, end = (places[0], places[-1] + 1) if places else (0, 0)
+    around = (*texts[:start], *texts[end:])
+    words = " ".join(text for text in around if "=" not in text.strip("="))
+    in_folder = any("/" in word.rstrip("/") and Path(word).parent.is_dir() for word in words.split())
+    is_question = re.search(r"\d|\S\s+\S", " ".join(around)) is not None
+    if not places or _PATH.search(words) or in_folder or not is_question:
+        return tuple(texts), ()
+    if NAMED_TWICE.search(" ".join(around)):
+        # Which value goes with which is in the order of the words.
+        return tuple(texts[start:end]), (" ".join(around),)
+    return tuple(texts[start:end]), (*(text for text in around if "=" in text.strip("=")), *filter(None, [words]))
 
 
 def with_scale(texts: Sequence[str], names: Collection[str] | None = None) -> list[str]:

@@ -73,8 +73,24 @@ def _refuse_address(source: str | Path) -> None:
         raise TableError("is an address, and no network is used", hint="download the file first", where=str(source))
 
 
+class Files(str):
+    """Several files of one table, as a shell expands a pattern; their text is what messages call them."""
+
+    __slots__ = ("files",)
+    files: tuple[str, ...]
+
+    @classmethod
+    def named(cls, files: Sequence[str]) -> "Files":
+        """Return files as one source, which is called by the first of them."""
+        several = cls(f"{files[0]} and {len(files) - 1} more")
+        several.files = tuple(files)
+        return several
+
+
 def names_several(source: str | Path) -> bool:
     """Tell whether a path is that of a folder, of an archive of one, or a pattern of files."""
+    if isinstance(source, Files):
+        return True
     text = os.path.expanduser(source)
     is_pattern = any(c in text for c in "*?[") and not os.path.exists(text)
     return os.path.isdir(text) or is_pattern or is_archive(text)
@@ -141,6 +157,8 @@ def _unpack(path: str, folder: str) -> None:
 def files_of(source: str | Path) -> list[str]:
     """Return the files that a path, a folder or a pattern names, or standard input ("-")."""
     _refuse_address(source)
+    if isinstance(source, Files):
+        return [file for of in source.files for file in files_of(of)]
     text = os.path.expanduser(source)
     if text == "-" or not names_several(source):
         return [text]

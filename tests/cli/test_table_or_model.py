@@ -426,8 +426,44 @@ def test_words_before_a_table_are_a_question_as_behind_it(shell: Shell) -> None:
     status, _, errors = shell("runs.csv", "--gpus", "64")
     assert status == 2
     assert "A factor is set by --at gpus=VALUE" in errors
-    assert '--at "64 gpus"' in shell("explain", "runs.csv", "64", "gpus")[2]
-    assert "a pattern in quotes" in shell("explain", "runs.csv", "nets.csv")[2]
+
+
+@pytest.mark.parametrize("command", ["compare", "explain", "optimize", "predict", "report", "suggest"])
+def test_words_around_a_table_are_its_configuration_at_every_door(shell: Shell, command: str) -> None:
+    """They were unexpected arguments, with the option that takes them."""
+    runs = "nets.csv" if command == "compare" else "runs.csv"
+    printed = done(shell, command, runs, "--at", "gpus=64", "--json")
+    assert done(shell, command, runs, "64", "gpus", "--json") == printed
+    assert done(shell, command, "on 64 gpus", runs, "--json") == printed
+    status, _, errors = shell(command, runs, "64 gpus", "nosuch.csv")
+    assert status == 2
+    assert "unexpected words (64 gpus nosuch.csv)" in errors
+    assert "more.csv: no such file" in refusal(shell, command, "more.csv", "64", "gpus")
+
+
+def test_several_files_are_one_table_at_every_door(shell: Shell) -> None:
+    """As a shell hands on a pattern without quotes; `fit` and `explain` took one file."""
+    for number in (1, 2):
+        RUNS.iloc[number - 1 :: 2].to_csv(f"part{number}.csv", index=False)
+    of_pattern = done(shell, "explain", "part*.csv", "64 gpus")
+    assert done(shell, "explain", "part1.csv", "part2.csv", "64 gpus") == of_pattern
+    assert "part1.csv and 1 more" in done(shell, "fit", "part1.csv", "part2.csv", "-o", "m.json")
+    assert "unexpected words (nosuch.csv)" in shell("fit", "part1.csv", "nosuch.csv", "-o", "m.json")[2]
+
+
+def test_two_levels_are_compared_alike_by_ask_and_compare(shell: Shell) -> None:
+    """`ask` took their errors for independent: 1.6 x as fast, but not surely."""
+    runs = ["8,64,fp16,.31", "8,128,fp16,.6", "16,64,fp16,.33", "16,128,fp16,.62", "32,64,fp16,.37", "32,128,fp16,.66"]
+    runs += ["8,64,fp32,.55", "8,128,fp32,1.08", "16,64,fp32,.57", "32,64,fp32,.61"]
+    Path("levels.csv").write_text("\n".join(["gpus,batch,precision,step_s", *runs]))
+    question = "fp16 vs fp32 with batch 64 on 64 gpus"
+    answer = " ".join(done(shell, "levels.csv", question).split())
+    found = re.search(r"fp16 is fastest: (\S+) x as fast as precision=fp32 \(90 %: (\S+) to (\S+)\)", answer)
+    compared = done(shell, "compare", "levels.csv", question)
+    longer = re.search(r"fp32 takes (\d+) % longer \(90 %: (\d+) to (\d+) %\)", compared)
+    assert found is not None
+    assert longer is not None
+    assert [float(n) for n in found.groups()] == pytest.approx([1 + int(n) / 100 for n in longer.groups()], abs=0.02)
 
 
 @pytest.mark.parametrize("role", ["group", "time", "throughput", "quantity"])
