@@ -100,11 +100,14 @@ def _ratio_line(answers: Sequence[Answer], names: Sequence[str]) -> str:
     if len(counts) != 2 or len(answers) != 2:
         return ""
     (smaller, of_smaller), (larger, of_larger) = sorted(timed, key=lambda of: of[0].growth.target.count)
-    rates = [facts.growth.throughput(facts.expected.value) for facts in (smaller, larger)]
-    if smaller.growth.whole:
-        rates = [facts.expected.value.dividing(1.0) for facts in (smaller, larger)]
-    if rates[0] is None or rates[1] is None:
-        return ""
+    rates = list[Interval]()
+    for facts in (smaller, larger):
+        growth, time = facts.growth, facts.expected.value
+        rate = growth.throughput(time)
+        if rate is None and not growth.whole and growth.gain is None:
+            return ""
+        # Of a work that is not known each worker keeps its own.
+        rates.append(rate or time.dividing(1.0 if growth.whole else growth.target.count))
     times = _times(_ratio(rates[1], rates[0], larger, smaller), of_smaller, larger.expected.interval)
     return f"{of_larger} are {times}, with {three_digits(max(counts) / min(counts))} x as many"
 

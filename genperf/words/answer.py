@@ -213,7 +213,12 @@ def decision_sentence(
         measure_first = f": measure {count_text(float(place[along]), along)} first" if along in place else ""
         return capitalised(text + measure_first)
     prediction = value if name == "throughput" else f"{with_article(name)} of {value}"
-    prediction += f" instead of {beside}" if beside else ""
+    if growth is not None and growth.gain is not None and not (growth.rated or growth.whole):
+        # Each worker keeps its work: the longer step is that of more work.
+        start = count_text(growth.start.count, growth.name)
+        prediction = f"{three_digits(growth.gain.value)} x the work of {start}, {prediction}"
+    else:
+        prediction += f" instead of {beside}" if beside else ""
     if growth is None or not judged or growth.marginal is None:
         return capitalised(f"at {where} expect {prediction}")
     if judged == "undecided":
