@@ -10,7 +10,6 @@ from rich.text import Text
 
 from genperf.asking.answer import MEASURED, Answer, Row, cost_of, footer_of, in_a_line, in_unit_of, lacking_of, rows_of
 from genperf.attribution.draws import curves_of
-from genperf.errors import listed
 from genperf.facts import Facts, Interval, ends_of
 from genperf.panel.evidence import is_size
 from genperf.panel.legend import SCALE, same
@@ -45,6 +44,10 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     taken_apart = differing_values(left_open)
     apart = [of_question | taken for of_question, taken in zip(differing_values(places), taken_apart, strict=True)]
     whole_names = [_name_of(*of_answer) for of_answer in zip(answers, apart, strict=True)]
+    if max(map(len, whole_names)) > MOST_WIDTH:
+        # `128 gpus, horovod, fp16, 256`: the values without their names, where these tell them apart.
+        bare = [", ".join(text.partition("=")[2] or text for text in name.split(", ")) for name in whole_names]
+        whole_names = bare if len({*bare}) == len(bare) else whole_names
     names = [name if len(name) <= MOST_WIDTH else f"{name[: MOST_WIDTH - 1]}…" for name in whole_names]
     first_width = max(LEAST_WIDTH, max(map(len, names)) + 3)
     heads, *values_and_ends = map("".join, zip(*_columns(answers, width - first_width), strict=True))
@@ -76,7 +79,7 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     numbers = [name for name, value in apart[0].items() if is_number(value)]
     of_sizes = any((is_size(n) and meant_by(n) not in BATCHES) or LOAD.fullmatch(n) for n in numbers)
     of_answers = [answer.facts for answer in answers]
-    if best := _best_line(of_answers, [name.partition(", ")[2] or name for name in names], of_sizes):
+    if best := _best_line(of_answers, [name.partition(", ")[2] or name for name in whole_names], of_sizes):
         yield from (Text(line, style="bold") for line in wrap(f"★ {best}", width))
     if ratio := _ratio_line(answers, whole_names):
         yield Text(f"{MEASURED} {ratio}")
@@ -165,18 +168,19 @@ def _best_of(values: Mapping[str, Interval], of: Mapping[str, Facts], verb: str,
     near = [name for name, ratio in ratios.items() if ratio.lower < 1.0]
     is_blind = BLIND in (of[best].expected.verdict, of[second].expected.verdict)
     doubt = ", but not surely" if near or is_blind else ""
+    # Names have commas themselves.
+    near_text = " or ".join(name for name in near if coverage is None or name != second)
     if coverage is None:
-        return f"{best} {verb}{doubt}{f': {listed(near)} may cost as little' if near else ''}"
-    others = listed([name for name in near if name != second])
-    as_fast = f"; so may be {others}" if others else ""
+        return f"{best} {verb}{doubt}{near_text and f': {near_text} may cost as little'}"
+    as_fast = f"; so may be {near_text}" if near_text else ""
     return f"{best} {verb}{doubt}: {_times(ratios[second], second, coverage)}{as_fast}"
 
 
 def _columns(answers: Sequence[Answer], room: int) -> list[tuple[str, ...]]:
     """Return the texts of the quantities that a width has room for, those of the first answer."""
     rows = [{row.name: row for row in rows_of(answer)} for answer in answers]
-    columns = list[tuple[str, ...]]()
-    for name in sorted(rows[0], key=lambda name: name == STEP):
+    columns, requested = list[tuple[str, ...]](), answers[0].requested
+    for name in sorted(rows[0], key=lambda name: (name not in requested, name == STEP)):
         texts = _column([row_of.get(name, Row(name, "–")) for row_of in rows])
         if not columns or sum(len(column[0]) for column in (*columns, texts)) <= room:
             columns.append(texts)

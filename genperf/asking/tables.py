@@ -42,7 +42,7 @@ from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.configurations import forecast_at, kept_beside
 from genperf.panel.evidence import HIGH_PERCENTILE, MONEY, TableColumn, is_size
-from genperf.panel.legend import SCALE, newest_first, same
+from genperf.panel.legend import MOST_COMPARED, SCALE, newest_first, same
 from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
 from genperf.panel.phrases import SeveralValuesError
@@ -269,6 +269,13 @@ def ask_each(
         check_number(error.places)
         places = error.places
         answers = [answer(place) for place in places]
+    if len(answers) == 1 and "each" in answers[0].topics:
+        # Which is the best of what is left open: all that were measured stand beside each other.
+        names = [name for name in answers[0].taken if meant_by(name) not in (*LEVELS, *WAYS)]
+        measured = sorted(measured_with(places[0], names))
+        if 1 < len(measured) <= MOST_COMPARED:
+            places = [{**places[0], **dict(zip(names, values, strict=True))} for values in measured]
+            answers = [answer(place) for place in places]
     return _alike(places, answers, answer, measured_with) if len(answers) > 1 else (places, answers)
 
 

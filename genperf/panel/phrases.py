@@ -128,12 +128,17 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         values.pop("--cost", None)
     has_count, has_job = any(meant_by(n) in LEVELS or n == SCALE for n in values), not _OF_A_PLAN.isdisjoint(values)
     best = [n for n in values if n.lower() in words_of("headers.best")]
-    if best and any(map(words.is_result, values)):
+    if best and any(words.is_result(n) for n in values if meant_by(n) not in LEVELS):
         # `best accuracy`: which count has it is not known.
         values = {n: of_name for n, of_name in values.items() if n not in best}
         best = []
     if best and not (is_list or nameless or has_count or words.compared or {*values} > {*best, *_OF_A_PLAN}):
         values["--best"] = [best[-1].lower()]
+    elif (
+        best and has_count and not (is_list or words.compared or {*values} & {f"--{LAYOUT}", *_OF_A_PLAN} - {"--price"})
+    ):
+        # `which is fastest on 64 gpus`, of the settings that are left open
+        values["--each"] = [best[-1].lower()]
     if is_list or has_job or has_count or f"--{LAYOUT}" in values or "--best" in values:
         # The rows of a list show which is best, of a plan the cheapest count is answered, and of layouts the best one.
         values = {
@@ -145,6 +150,7 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     requested = [of for of, pattern in zip(section("requested"), spelled, strict=True) if re.search(pattern, text)]
     # `what does fsdp cost` compares.
     requested = [of for of in requested if not (words.compared and of == "cost")]
+    requested += ["cost"] if values.get("--each") == ["cheapest"] else []
     values |= {"--requested": [", ".join(requested)]} if requested else {}
     if contradiction := _several_values(words, settings, columns, values):
         raise contradiction
@@ -237,8 +243,12 @@ class _Words(Meanings, dict=True):
         if self.compared and all(
             column_by_name(self.legend, n, self.legend.columns) != self.compared for n in settings
         ):
-            entry = self.legend.columns[self.compared]
-            self.phrases += [(self.compared, level) for level in entry.levels or entry.values]
+            # `which batch and precision` compares both.
+            columns = (column_by_name(self.legend, n, self.legend.columns) for n, v in self.phrases if not v)
+            beside = (name for name in columns if name is not None and self.is_compared(name))
+            for name in dict.fromkeys([self.compared, *beside]):
+                entry = self.legend.columns[name]
+                self.phrases += [(name, level) for level in entry.levels or entry.values]
         return self.phrases
 
     def find_compared(self) -> None:
