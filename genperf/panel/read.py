@@ -27,7 +27,7 @@ from genperf.panel.question import Requested, in_columns, notes_of_absent, wante
 from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, read_columns, wanted_column
 from genperf.panel.table import Table
 from genperf.table.cells import Source, step
-from genperf.table.clean import filled, is_number, labels, mostly_numbers, numbers
+from genperf.table.clean import filled, is_number, label, labels, mostly_numbers, numbers
 from genperf.table.facts import PATHS, is_result
 from genperf.table.opened import understood
 from genperf.table.shape import VALUE, number_in_names
@@ -429,7 +429,25 @@ def recognised(
         if 0 < 2 * is_zero.sum() < len(source):
             left_out = step(f"{counted(int(is_zero.sum()), 'row')} left out of no {name}: no law of the scale has them")
             source = replace(source.take(np.flatnonzero(~is_zero)), steps=(*source.steps, left_out))
+    source = source if named else _with_all_nodes(source)
     return Recognised(source, roles, mapping or {}, tokens=tokens).for_question(at or {})
+
+
+def _with_all_nodes(source: Source) -> Source:
+    """Return cells whose empty nodes follow from the devices, where all other rows have as many devices on a node."""
+    name, counting = (column_of(meaning, source.columns) for meaning in ("nodes", "workers"))
+    if name is None or counting is None or (is_given := filled(source.columns[name])).all():
+        return source
+    nodes, devices = (numbers(labels(source.columns[column]).tolist())[0] for column in (name, counting))
+    sizes = {*(devices / nodes)[nodes > 1.0].tolist()}
+    if len(sizes) != 1 or np.isnan([*nodes[is_given], *devices, *sizes]).any():
+        return source
+    (size,) = sizes
+    follow = np.where(is_given, nodes, np.where(devices <= size, 1.0, devices / size))
+    if (follow % 1.0).any():
+        return source
+    report = f"{name} of {counted(int(np.sum(~is_given)), 'row')} follow from {size:g} {counting} on each"
+    return source.changed(report, read={**source.read, name: np.array([*map(label, follow)], dtype=object)})
 
 
 def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] | None = None, **roles: Any) -> Table:
