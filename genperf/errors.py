@@ -72,7 +72,6 @@ def checked(function: Callable[..., R], opens: bool = False) -> Callable[..., R]
     """
     signature, types = inspect.signature(function), typing.get_type_hints(function)
     opened = next(iter(signature.parameters)) if opens else ""
-
     hint = f"help(genperf.{function.__name__}) lists what it takes"
 
     @functools.wraps(function)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import compress
 from typing import Any, Literal, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.arrays import Array, Mask
+from genperf.arrays import Array, Columns, Mask
 from genperf.errors import ModelError, suggest
 from genperf.formula import PowerSum, bind, evaluate, evaluate_with_gradient, latex, render, spread, values_of
 from genperf.formula.bind import power_sum, with_sums
@@ -196,19 +196,17 @@ class Expression(Struct, frozen=True, dict=True):
         terms = tuple(Term(t.name, substitute(t.node, by)) for t in self.terms)
         return replace(self, terms=terms, total=None if self.total is None else substitute(self.total, by))
 
-    def evaluate(self, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> Array:
+    def evaluate(self, columns: Columns, constants: Mapping[str, Any]) -> Array:
         """Return the total in the target's unit, (rows,); (sets, rows) where the constants are of shape (sets, 1)."""
         return values_of(self.node, {**columns, **constants})
 
-    def term_values(
-        self, columns: Mapping[str, Any], constants: Mapping[str, Any], names: Collection[str] | None = None
-    ) -> dict[str, Array]:
-        """Return the values of each term, or of those named, in the target's unit, shaped as `evaluate` does."""
+    def term_values(self, columns: Columns, constants: Mapping[str, Any]) -> dict[str, Array]:
+        """Return the values of each term in the target's unit, shaped as `evaluate` does."""
         values = {**columns, **constants}
-        return {t.name: values_of(t.node, values) for t in self.terms if names is None or t.name in names}
+        return {term.name: values_of(term.node, values) for term in self.terms}
 
     def gradient(
-        self, columns: Mapping[str, Any], constants: Mapping[str, Any], by: Sequence[str]
+        self, columns: Columns, constants: Mapping[str, Any], by: Sequence[str]
     ) -> tuple[Array, dict[str, Array]]:
         """Return the values of the total, shaped as `evaluate` does, and their exact derivatives by some names."""
         values = {**columns, **constants}
@@ -217,7 +215,7 @@ class Expression(Struct, frozen=True, dict=True):
         value, *derivatives = (np.asarray(spread(array, values.values()), float) for array in value_and_slopes)
         return value, dict(zip(by, derivatives, strict=True))
 
-    def bind(self, columns: Mapping[str, Any], rows: int | None = None) -> BoundExpression:
+    def bind(self, columns: Columns, rows: int | None = None) -> BoundExpression:
         """Put a table's columns, of shape (rows,), in: what is left is a function of the constants alone."""
         if rows is None:
             rows = max((len(c) for c in columns.values()), default=1)

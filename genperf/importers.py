@@ -24,9 +24,7 @@ from genperf.table.opened import open_source, understood
 READ_BY_SHAPE = ("training-log", "trainer-state", "lightning", "serving", "mlperf", "tensorboard", "pytest-benchmark")
 
 
-def import_sources(
-    files: Sequence[str], settings: Mapping[str, str] | None = None, from_name: str | None = None
-) -> Source:
+def import_sources(files: Sequence[str], settings: Mapping[str, str], from_name: str | None) -> Source:
     """Read whatever a person has of their runs as one table: files, patterns and folders of tables, logs and records.
 
     `settings` are columns of all rows, unless the runs hold them; `from_name` is the pattern of columns in a file's
@@ -43,7 +41,7 @@ def import_sources(
 
     paths = list(dict.fromkeys(path for file in files for path in files_of(file)))
     source = opened(paths[0]) if len(paths) == 1 else joined_files(paths, " ".join(files), opened)
-    return understood(_with_columns(source, settings or {}))
+    return understood(_with_columns(source, settings))
 
 
 def _with_columns(source: Source, values: Mapping[str, str]) -> Source:

@@ -83,10 +83,11 @@ def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
         kinds: list[list[int]] = []
         # Each level joins the first kind with all of whose levels it agrees, or begins another one.
         for level, agrees_with in enumerate(inside & inside.T):
-            kind = next((kind for kind in kinds if agrees_with[kind].all()), [])
-            if not kind:
-                kinds.append(kind)
-            kind.append(level)
+            agreeing = [kind for kind in kinds if agrees_with[kind].all()]
+            if agreeing:
+                agreeing[0].append(level)
+            else:
+                kinds.append([level])
         for kind in kinds:
             names = listed([levels[level] for level in kind], 3)
             row = {"level": f"any {categorical}" if len(kind) == len(levels) > 1 else f"{categorical} = {names}"}
@@ -214,11 +215,12 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
             yield self.refusal
         if self.steps.assumption:
             yield capitalised(self.steps.assumption)
-        # The efficiency relative to its largest repeats that relative to the first count, where that is its largest.
-        alike = {turn.count for turn in self.turns if turn.what.startswith("efficiency")}
-        repeated = {"efficiency of the best"} if self.best == self.reference or len(alike) == 1 else set()
         # With work that grows with the workers every step gets longer; where they share it, both are one.
-        repeated |= {"slower"} if self.kind == "weak" else {"throughput"} if self.kind == "strong" else set()
+        repeated = [{"weak": "slower", "strong": "throughput"}.get(self.kind, "")]
+        # The efficiency relative to its largest repeats that relative to the first count, where that is its largest.
+        counts = {turn.count for turn in self.turns if turn.what.startswith("efficiency")}
+        if self.best == self.reference or len(counts) == 1:
+            repeated.append("efficiency of the best")
         yield from (turn_sentence(turn) for turn in self.turns if turn.what not in repeated)
         blind = self.curve["verdict"] == VERDICTS[-1]
         if blind.any():
@@ -232,7 +234,8 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
         rows, undecided = [*rows], set[str]()
         for row in rows:
             stays = row["before"] == row["after"] and row["reached"] <= LEAST_DECIDED
-            undecided |= set() if stays or np.isfinite(row["upper"]) else {row["what"]}
+            if not (stays or np.isfinite(row["upper"])):
+                undecided.add(row["what"])
             if row["member"] == rows[0]["member"] and row["what"] not in undecided:
                 yield self.crossover(row)
 
@@ -354,11 +357,11 @@ class Comparison(PrintedAnswer, frozen=True, eq=False):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        plain, value = super().to_dict(), self.quantity.name
+        plain = super().to_dict()
         del plain["unit"]
         for side in ("a", "b"):
             at, name, amount = (plain.pop(key) for key in (side, f"name_{side}", f"value_{side}"))
-            plain[side] = {"name": name, "at": at, value: amount}
+            plain[side] = {"name": name, "at": at, self.quantity.name: amount}
         return plain
 
     @property
@@ -487,8 +490,10 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
     @property
     def trust(self) -> list[str]:
         """What the verdicts mean: a sentence for each, with the reason of one configuration."""
+        if not len(self.verdicts):
+            return []
         if len(self.verdicts) == 1:
             return [trust_text(*self.verdicts[["verdict", "reason"]].iloc[0])]
-        judged = list(self.verdicts["verdict"]) if len(self.verdicts) else []
-        counts = {verdict: judged.count(verdict) for verdict in VERDICTS}
-        return [f"{counts[v]} of {len(judged)} configurations: {trust_text(v)}" for v in VERDICTS if counts[v]]
+        judged = list(self.verdicts["verdict"])
+        levels = [verdict for verdict in VERDICTS if verdict in judged]
+        return [f"{judged.count(v)} of {len(judged)} configurations: {trust_text(v)}" for v in levels]

@@ -89,13 +89,15 @@ class _Paths:
         self, result: FitResult, query: Query, predicted: Columns, interval: float, quantities: Quantities
     ) -> None:
         self.result, self.query, self.interval, self.quantities = result, query, interval, quantities
-        target, further = result.schema.target.name, result.further
-        ends = {target: (target, "lower", "upper")} | {n: tuple(f"{n}{end}" for end in ENDS) for n in further}
+        target = result.schema.target.name
         #: Copies of the path: 1 of a quantity that runs from its lower end to the upper one, -1 of one that runs back.
-        self.copies = [(1, *directions) for directions in product((1, -1), repeat=len(further))]
+        self.copies = [(1, *directions) for directions in product((1, -1), repeat=len(result.further))]
         self.columns: dict[str, Any] = dict(query.columns)
-        for place, (name, bounds) in enumerate(ends.items()):
-            self.columns[name] = self._path([np.asarray(predicted[end], float) for end in bounds], place)
+        # The columns of each quantity: its value and its two ends.
+        bounds = {target: (target, "lower", "upper")}
+        bounds |= {name: (name, f"{name}_lower", f"{name}_upper") for name in result.further}
+        for place, (name, ends) in enumerate(bounds.items()):
+            self.columns[name] = self._path([np.asarray(predicted[end], float) for end in ends], place)
 
     def _path(self, ends: Sequence[Array], place: int = 0) -> Array:
         """Return a path from one end to the other, evenly over the logarithm, below the central values."""
@@ -114,8 +116,8 @@ class _Paths:
             if not target.is_time:
                 fault = f"'{name}' needs a model of a time, and this one predicts {heading(target)}"
                 raise GenperfError(fault, hint=f"a formula over the factors and {target.name}")
-            efficient = name == "efficiency"
-            self.columns[name] = self._efficiency() if efficient else evaluate(self.quantities.node(name), self.columns)
+            values = self._efficiency() if name == "efficiency" else evaluate(self.quantities.node(name), self.columns)
+            self.columns[name] = values
         values = np.asarray(evaluate(formula.node, self.columns), float)
         if not np.all(np.isfinite(values)):
             text = f"{formula.text} is not finite everywhere that is asked for"
@@ -150,10 +152,13 @@ def reported_of(
     if not expected.is_time or not (shows or any(row.reported == "beside" for row in QUANTITIES.values())):
         return {}
     quantities = quantities_of(panel, training.given, price)
-    # Without a price a training costs the hours of its machines.
-    hours = ["training_hours"] if "days" in shows and price is None and quantities.has("machines") else []
-    names, value = [*shows, *hours, *quantities.reported("beside")], [np.array([e]) for e in expected.value.ends]
-    return {n: float(values[0]) for n, values in quantities.intervals(names, query.columns, value).items()}
+    names = [*shows]
+    if "days" in shows and price is None and quantities.has("machines"):
+        # Without a price a training costs the hours of its machines.
+        names.append("training_hours")
+    names += quantities.reported("beside")
+    ends = [np.array([end]) for end in expected.value.ends]
+    return {n: float(values[0]) for n, values in quantities.intervals(names, query.columns, ends).items()}
 
 
 def curve_of(
@@ -230,11 +235,11 @@ def growth_of(
 
 def _stage(curve: Scaling, place: int, follow: Mapping[str, Array]) -> Stage:
     """Return what is predicted at one count of a curve, and what follows from it there, by name."""
-    rate, cost = (float(follow[name][place]) if name in follow else None for name in ("throughput", "cost"))
-    value, machines = float(curve.curve[curve.quantity.name].iloc[place]), float(follow["machines"][place])
     row = curve.curve.iloc[place]
+    at_place = {name: float(values[place]) for name, values in follow.items()}
+    count, value = float(curve.steps.counts[place]), float(row[curve.quantity.name])
     efficiency = Interval.named(row, "efficiency") if "efficiency_lower" in row else None
-    return Stage(float(curve.steps.counts[place]), value, rate, efficiency, machines, cost)
+    return Stage(count, value, at_place.get("throughput"), efficiency, at_place["machines"], at_place.get("cost"))
 
 
 def _marginal(

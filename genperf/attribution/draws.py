@@ -1,14 +1,14 @@
 """A result's uncertainty as curves: every member's draws by weight, each with its error of form."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from math import isqrt
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from msgspec import Struct
 
-from genperf.arrays import Array, Index, Mask
+from genperf.arrays import Array, Columns, Index, Mask
 from genperf.discrepancy.form import features, positions
 from genperf.gaussian import normal_quantiles
 from genperf.prediction import Member, distance_beyond, forecasts, stack_of
@@ -128,10 +128,11 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
 
     def joint_draws(self, count: int, seed: int) -> Array:
         """Return random draws of ln T, each at all rows together, shape (count, rows)."""
-        generator, centre = np.random.default_rng(seed), np.zeros(len(self.within))
+        generator = np.random.default_rng(seed)
         chosen = generator.choice(len(self.weights), count, p=self.weights)
-        beside = generator.multivariate_normal(centre, self.within, count, check_valid="ignore", method="eigh")
-        return np.asarray(self.mean[chosen] + beside)
+        zero = np.zeros(len(self.within))
+        away = generator.multivariate_normal(zero, self.within, count, check_valid="ignore", method="eigh")
+        return np.asarray(self.mean[chosen] + away)
 
     def ratios(self, over: Index | int, under: Index | int) -> Ratios:
         """Return ln of the ratios of some rows over others, pair by pair; one row stands for as many as the others."""
@@ -142,14 +143,15 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
     def to_first(self, levels: tuple[float, float], places: Index | None = None) -> Array:
         """Return the ends of the interval of each row's ratio to the first, shape (2, rows); NaN beside `places`."""
         rows = self.members[0].mean.shape[1]
-        ends, at = np.full((2, rows), np.nan), np.arange(rows) if places is None else places
-        ends[:, at] = np.exp(self.ratios(at, 0).quantiles(levels))
+        places = np.arange(rows) if places is None else places
+        ends = np.full((2, rows), np.nan)
+        ends[:, places] = np.exp(self.ratios(places, 0).quantiles(levels))
         return ends
 
 
 def curves_of(
     result: FitResult,
-    columns: Mapping[str, Any],
+    columns: Columns,
     members: Sequence[Member] | None = None,
     predictions: Sequence[tuple[Array, Array]] | None = None,
     smooth: bool = False,
@@ -165,6 +167,7 @@ def curves_of(
     far = distance_beyond(result.schema, columns)
     members = result.members if members is None else members
     many_rows = len(far) > Curves.most_rows and not exact
+    # Shape (1 or none, rows, rows), and (rows, k).
     of_stack, root = np.empty((0, len(far), len(far))), np.empty((len(far), 0))
     if stack_of(members) is not None:
         if many_rows:
@@ -189,7 +192,7 @@ def curves_of(
     return Curves(shares(members), tuple(curves))
 
 
-def form_error(result: FitResult, member: Member, columns: Mapping[str, Any]) -> tuple[Array, Array]:
+def form_error(result: FitResult, member: Member, columns: Columns) -> tuple[Array, Array]:
     """Return the form's error g of each draw, (draws, rows), and a root of its covariance that is left, (rows, k).
 
         ln T = ln m(θ) − g,   θ fitted to ln T with g and noise ε

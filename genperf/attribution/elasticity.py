@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from msgspec import Struct, field
 
-from genperf.arrays import AnyArray, Array
+from genperf.arrays import AnyArray, Array, Columns
 from genperf.attribution.answers import Sensitivity
 from genperf.attribution.draws import Ratios, curves_of, shares, thinned
 from genperf.discrepancy.form import LENGTH
@@ -47,15 +47,17 @@ def elasticity_table(
     result: FitResult, query: Query, varying: Sequence[str], levels: tuple[float, float]
 ) -> pd.DataFrame:
     """Return a row per configuration and numeric factor: elasticity, interval and method."""
-    read, frames, stack = factors_read(result), [], stack_of(result.members)
-    counts = {f.name: f.role == "extrinsic" and f.integer and f.lower >= 1.0 for f in result.schema.factors}
-    for name in (f.name for f in result.schema.factors if f.numeric and f.name in read):
-        calls = [call for m in result.members for call in calls_in(m.expression.node)]
+    read, frames = factors_read(result), list[pd.DataFrame]()
+    calls = [call for m in result.members for call in calls_in(m.expression.node)]
+    is_formula = all(m.process is None and m.discrepancy is None for m in result.members)
+    for factor in (f for f in result.schema.factors if f.numeric and f.name in read):
+        name = factor.name
         # A step function reads it, as `ceil(workers/8)` does.
         jumps = any(call.function in STEPS and name in names_in(call) for call in calls)
-        smooth = stack is None and not jumps and all(m.discrepancy is None for m in result.members)
+        smooth = is_formula and not jumps
+        is_count = factor.role == "extrinsic" and factor.integer and factor.lower >= 1.0
         values = np.asarray(query.columns[name], float)
-        doubled = (values < 2.0) & counts[name] | jumps
+        doubled = (values < 2.0) & is_count | jumps
         # ln of the ratio over a doubling, from x to 2x, or from x/√2 to x·√2.
         lower_values = np.where(doubled, values, values / np.sqrt(2.0))
         # A slope is that of the law: what one value has for itself is none.
@@ -67,7 +69,7 @@ def elasticity_table(
         ends = np.where(smooth | (values > 0.0), ends, np.nan)
         method = np.where(doubled, DOUBLING, EXACT if smooth else SLOPE)
         answer = dict(zip(_COLUMNS, (name, *ends, method), strict=True))
-        configuration = {factor: query.columns[factor] for factor in varying if factor not in answer}
+        configuration = {other: query.columns[other] for other in varying if other not in answer}
         frames.append(pd.DataFrame({**configuration, **answer}))
     if not frames:
         return pd.DataFrame(columns=list(dict.fromkeys([*varying, *_COLUMNS])))
@@ -83,7 +85,7 @@ def factors_read(result: FitResult) -> set[str]:
 
 
 def _derivative(
-    result: FitResult, columns: Mapping[str, Any], name: str, levels: tuple[float, float]
+    result: FitResult, columns: Columns, name: str, levels: tuple[float, float]
 ) -> tuple[Array, Array, Array]:
     """Return ∂ln T/∂ln x = (x/T)·∂T/∂x, and the ends of its interval."""
     members, total = result.members, sum(m.weight for m in result.members)
@@ -102,21 +104,15 @@ def _derivative(
 
 
 def _log_ratios(
-    result: FitResult,
-    columns: Mapping[str, Any],
-    moved: Mapping[str, Array],
-    levels: tuple[float, float],
-    smooth: bool = False,
+    result: FitResult, columns: Columns, moved: Mapping[str, Array], levels: tuple[float, float], smooth: bool = False
 ) -> list[Array]:
     """Return ln(predicted value with the columns `moved` / without) of each row, and the ends of its interval."""
     before_then_after = {name: np.concatenate([cells, moved.get(name, cells)]) for name, cells in columns.items()}
     with np.errstate(all="ignore"):
         before, after = np.split(np.log(central_times(result.members, before_then_after)), 2)
         rows = np.arange(len(before))
-        return [
-            after - before,
-            *curves_of(result, before_then_after, smooth=smooth).ratios(rows + len(rows), rows).quantiles(levels),
-        ]
+        drawn_ratios = curves_of(result, before_then_after, smooth=smooth).ratios(rows + len(rows), rows)
+        return [after - before, *drawn_ratios.quantiles(levels)]
 
 
 def doublings_at(result: FitResult, columns: Mapping[str, AnyArray]) -> tuple[Doubling, ...]:
@@ -153,8 +149,8 @@ def doublings_by_level(
             effects = _log_ratios(result, columns, changes, ends_of(interval))
             if (work := result.panel.measured_work) is not None:
                 # Of a measured throughput, work over time.
-                works = (evaluated(work, of, len(levels)) for of in (columns, {**columns, **changes}))
-                before, after = map(np.log, works)
+                before = np.log(evaluated(work, columns, len(levels)))
+                after = np.log(evaluated(work, {**columns, **changes}, len(levels)))
                 middle, low, high = (after - before - of_time for of_time in effects)
                 effects = [middle, high, low]
             times, lower, upper = np.exp(effects)
@@ -247,9 +243,11 @@ def _crossed_points(count: int, samples: int, seed: int) -> Array:
 
 def _indices(values: Array) -> Array:
     """Return the first-order and the total indices, (2, curves, factors), of T at `_crossed_points`."""
-    (at_a, at_b), at_crossed = values[:2], values[2:]
+    # Each of shape (curves, samples), and that of the crossed points (factors, curves, samples).
+    at_a, at_b, at_crossed = values[0], values[1], values[2:]
     middle = values[:2].mean(axis=(0, 2))[:, None]
-    first_order, total = (at_b - middle) * (at_crossed - at_a), 0.5 * (at_a - at_crossed) ** 2
+    first_order = (at_b - middle) * (at_crossed - at_a)
+    total = 0.5 * (at_a - at_crossed) ** 2
     shared = np.mean([first_order, total], axis=3)
     # Without variance no factor has a share.
     variance = values[:2].var(axis=(0, 2))
@@ -277,13 +275,14 @@ class _Domain(Struct, frozen=True):
     @property
     def notes(self) -> tuple[str, ...]:
         """Why the other factors have no index."""
-        read, held = factors_read(self.result), self.values.keys() - {*self.varying, *self.following}
-        notes = [
-            (", ".join(sorted(self.following)), "follows from the count of workers"),
-            (", ".join(name for name in self.values if name in held and name in read), "held at one value"),
-            (", ".join(name for name in self.values if name not in read), "without effect in this model"),
-        ]
-        return tuple(f"{text}: {names}" for names, text in notes if names)
+        read = factors_read(self.result)
+        held = [name for name in self.values if name in read and name not in {*self.varying, *self.following}]
+        names_of = {
+            "follows from the count of workers": sorted(self.following),
+            "held at one value": held,
+            "without effect in this model": [name for name in self.values if name not in read],
+        }
+        return tuple(f"{text}: {', '.join(names)}" for text, names in names_of.items() if names)
 
     def columns(self, points: Array) -> dict[str, AnyArray]:
         """Return the configurations at points of the unit cube, (varying factors, points), by factor."""

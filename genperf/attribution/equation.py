@@ -55,10 +55,8 @@ def written_lines(result: FitResult) -> list[str]:
     lines = [f"{target.name}{unit} ="]
     for term in terms:
         coefficient, *further_factors = (node for node in product_of(term.node) if node not in shared)
-        pieces = [
-            _number(_value(coefficient, values)),
-            *_factors_text([_factor(node, values) for node in further_factors]),
-        ]
+        factors_text = _factors_text([_factor(node, values) for node in further_factors])
+        pieces = [_number(_value(coefficient, values)), *factors_text]
         if term.name != CONSTANT_TERM or float(pieces[0]) != 0.0:
             lines.append(f"  {'+ ' if len(lines) > 1 else ''}{' * '.join(pieces)}")
     ordered = [_factor(node, values) for node in (products[0] if products else []) if node in shared]

@@ -8,7 +8,7 @@ import pandas as pd
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from genperf.arrays import Array
+from genperf.arrays import Array, Columns
 from genperf.attribution.answers import FORM, MOST_UNEXPLAINED, Comparison, Explanation
 from genperf.attribution.draws import curves_of, interval_about
 from genperf.attribution.elasticity import DOUBLING, SLOPE, Sobol, doublings_by_level, elasticity_table, sensitivity
@@ -20,7 +20,8 @@ from genperf.formula import Call, Node, calls_in, chain, evaluate, names_in
 from genperf.panel.configurations import kept_beside
 from genperf.panel.panel import Target
 from genperf.panel.quantities import beside
-from genperf.prediction import Member, Query, substitution_notes
+from genperf.prediction import Member, Query
+from genperf.prediction.predict import substitution_notes
 from genperf.prediction.schema import known_names
 from genperf.result import FitResult, answering
 from genperf.table.cells import frame_of
@@ -285,7 +286,7 @@ def _sentence(
     return text
 
 
-def _overlaps(member: Member, columns: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+def _overlaps(member: Member, columns: Columns) -> Iterator[tuple[str, float]]:
     """Yield each `max` in a member's total, called by the terms of its branches, and what it hides: zero at most."""
     total = member.expression.total
     if total is None:

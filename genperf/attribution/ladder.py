@@ -13,21 +13,13 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Array, Index
 from genperf.errors import GenperfError
 from genperf.panel import Panel
-from genperf.panel.configurations import (
-    at_scale,
-    divisible,
-    fills_nodes,
-    part_given,
-    relative_work,
-    whole_passes,
-)
+from genperf.panel.configurations import at_scale, divisible, fills_nodes, part_given, relative_work, whole_passes
 from genperf.panel.machine import PLACES, product_of
 from genperf.panel.panel import StepWork
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
-from genperf.table.cells import Source, source_of_columns
 
 
 class Ladder(Struct, frozen=True, eq=False, dict=True):
@@ -60,11 +52,6 @@ class Ladder(Struct, frozen=True, eq=False, dict=True):
         rows = zip(*(self.columns[f.name].tolist() for f in self.panel.factors), strict=True)
         measured = {place: logarithms[values] for place, values in enumerate(rows) if values in logarithms}
         return np.array(list(measured), dtype=np.intp), np.array(list(measured.values()))
-
-    @property
-    def source(self) -> Source:
-        """The steps as rows to predict."""
-        return source_of_columns(self.columns, "steps", "step")
 
     def nearest(self, count: float) -> int:
         """Return the step whose count is nearest, over the logarithm."""

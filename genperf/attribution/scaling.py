@@ -23,6 +23,7 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import checked_values
 from genperf.result import FitResult, answering
 from genperf.scaling import Scaling as Kind
+from genperf.table.cells import source_of_columns
 from genperf.words.numbers import scaling_question
 
 #: The efficiency below which a curve is past its knee. A convention: one half.
@@ -93,7 +94,7 @@ def scaling_along(
         usable = bool(np.all((central > 0.0) & np.isfinite(central)))
     if not usable:
         # All that `predict` says; it refuses values that are none.
-        predicted = result.predict_columns(steps.source, interval, "confidence")
+        predicted = result.predict_columns(source_of_columns(steps.columns, "steps", "step"), interval, "confidence")
         reported = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
         values |= {**{n: np.asarray(predicted[n], float) for n in reported}, "verdict": predicted["verdict"]}
     best, points = None, list[dict[str, Any]]()

@@ -11,7 +11,7 @@ import pandas as pd
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.arrays import Array
+from genperf.arrays import Array, Columns
 from genperf.attribution.answers import FORM, HIDDEN
 from genperf.attribution.draws import curves_of, interval_about, shares
 from genperf.attribution.elasticity import doublings_at
@@ -96,7 +96,7 @@ class TermParts(Struct, frozen=True, eq=False):
 
 
 def term_contributions(
-    result: FitResult, columns: Mapping[str, Any], forecast: MixtureForecast | None = None, drawn: bool = True
+    result: FitResult, columns: Columns, forecast: MixtureForecast | None = None, drawn: bool = True
 ) -> TermParts:
     """Return how much of each predicted value is each term, hidden by a `max`, or unexplained by them."""
     members, stacked = serving(result.members), stack_of(result.members) is not None
@@ -130,7 +130,7 @@ def term_contributions(
     return TermParts(names, best / of_members[:, None, :], draws, of_members, central, weights, draw_shares)
 
 
-def _split(member: Member, columns: Mapping[str, Any], value: Array, path: Array | None, names: Sequence[str]) -> Array:
+def _split(member: Member, columns: Columns, value: Array, path: Array | None, names: Sequence[str]) -> Array:
     """Return the part of each term in the value that a member predicts, then in each of its draws, where given."""
     expression, sets = member.expression, [member.constants[None], *([] if path is None else [member.draws])]
     constants = dict(zip(expression.constant_names, np.vstack(sets).T[:, :, None], strict=True))
@@ -217,9 +217,7 @@ def named(terms: Collection[str], factors: Collection[str]) -> bool:
     return not any(term in factors or "×" in term or " / " in term or term.startswith("term ") for term in terms)
 
 
-def limit_of(
-    result: FitResult, columns: Mapping[str, Any], interval: float, forecast: MixtureForecast | None = None
-) -> Limit:
+def limit_of(result: FitResult, columns: Columns, interval: float, forecast: MixtureForecast | None = None) -> Limit:
     """Return the terms at one configuration, largest first; of terms without a field's name what doublings do."""
     target = result.schema.target
     count = result.panel.axis.factor
@@ -241,7 +239,7 @@ def limit_of(
 def _parts_of(
     groups: Mapping[str, tuple[str, ...]],
     result: FitResult,
-    columns: Mapping[str, Any],
+    columns: Columns,
     interval: float,
     forecast: MixtureForecast | None,
 ) -> tuple[Part, ...]:
@@ -273,7 +271,7 @@ DIVIDED = "divided among all"
 EXCHANGES = frozenset(("inside nodes", "leaving the node", "between nodes"))
 
 
-def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def _alike_terms(result: FitResult, columns: Columns) -> dict[str, tuple[str, ...]]:
     """Return the terms of a series by label; those whose ratio is the same at every run and in some rows share one."""
     # By term, its values at the runs and at the rows where every constant is 1.
     shapes: dict[str, Array] = {}

@@ -11,17 +11,7 @@ from msgspec.structs import replace
 from scipy.special import logsumexp, softmax
 
 from genperf.arrays import AnyArray, Array
-from genperf.causes.laws import (
-    FORMS,
-    MOST_RUNS,
-    NONE,
-    NOTHING_WRONG,
-    SOUND_STEP,
-    CauseEvidence,
-    Form,
-    Runs,
-    evidence_of,
-)
+from genperf.causes.laws import FORMS, NONE, NOTHING_WRONG, SOUND_STEP, CauseEvidence, Form, Runs, evidence_of
 from genperf.errors import GenperfError, suggest
 from genperf.facts import Cause
 from genperf.formula import names_in, parse, values_of
@@ -48,6 +38,8 @@ _PHASES = {
     "input": (("input",), ("transfer",)),
 }
 
+#: Configurations that are read, evenly spaced along the counts: more take seconds, and show the same.
+MOST_RUNS = 40
 #: Devices of a node that are tried where nothing counts the nodes.
 NODE_SIZES = (1.0, 2.0, 4.0, 8.0)
 # How much of a diagnosis is shown.

@@ -175,8 +175,6 @@ NOMINAL_EXCHANGE: Prior = (1.5, 0.35)
 REPEAT_SCATTER: Prior = (1.0, 1.0)
 #: The backward pass as a part of the computation: what an exchange can hide behind.
 BACKWARD_SHARE = 2.0 / 3.0
-#: Configurations that are read, evenly spaced along the counts: more take seconds, and show the same.
-MOST_RUNS = 40
 #: Draws in each round of importance sampling, the last of which is the estimate; those that count, a parameter.
 IMPORTANCE_DRAWS: tuple[int, ...] = (1024, 1024, 1024, 1024, 1024, 4096)
 EFFECTIVE_DRAWS = 3.0

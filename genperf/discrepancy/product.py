@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from genperf.arrays import AnyArray, Array
+from genperf.arrays import AnyArray, Array, Columns
 from genperf.formula import parse, values_of
 
 Scale = Literal["ln", "ln1p", "level"]
@@ -49,7 +49,7 @@ class KernelAxis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
         """Whether it is a `number`, a `count` or a `level`."""
         return "level" if self.scale == "level" else "count" if self.walk else "number"
 
-    def coordinates(self, columns: Mapping[str, Any]) -> AnyArray:
+    def coordinates(self, columns: Columns) -> AnyArray:
         """Return x of each row."""
         name = self.formula.strip("`")
         if self.scale == "level":
@@ -166,7 +166,7 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
             far += axis.rate * distance
         return np.asarray(self.size**2 * product + self.local**2 * np.exp(-far))
 
-    def variance(self, columns: Mapping[str, Any]) -> Array:
+    def variance(self, columns: Columns) -> Array:
         """Return κ(x, x) of each row, shape (rows,)."""
         product = np.ones(len(next(iter(columns.values()))))
         for axis in self.axes:

@@ -265,16 +265,15 @@ def _rows(kernel: RandomWalk, at_anchors: Cells, extrapolation: Extrapolation, a
     """
     anchors, rows = ({name: np.frombuffer(cells) for name, cells in at} for at in (at_anchors, at_rows))
     formulas = (*extrapolation.axes, extrapolation.work, extrapolation.nodes)
-    (at_runs, runs_on_nodes), (positions, rows_on_nodes) = (
-        (np.log2(values[:, :-1]), several_nodes(values[:, -1]))
-        for values in (evaluated(formulas, columns) for columns in (anchors, rows))
-    )
+    of_runs, of_rows = evaluated(formulas, anchors), evaluated(formulas, rows)
+    at_runs, positions = np.log2(of_runs[:, :-1]), np.log2(of_rows[:, :-1])
     ahead = np.maximum(positions - at_runs.max(axis=0), 0.0)
     beyond = np.maximum(ahead, at_runs.min(axis=0) - positions).max(axis=1)
     # The last key is the first to sort by: the scale, then the work.
     largest = int(np.lexsort((at_runs[:, -1], at_runs[:, 0]))[-1])
     from_largest = (positions - at_runs[largest]) * np.log(2.0)
-    leaves_node = ~np.any(runs_on_nodes) & rows_on_nodes
+    # The last formula is the number of nodes.
+    leaves_node = ~np.any(several_nodes(of_runs[:, -1])) & several_nodes(of_rows[:, -1])
     bounded = (from_largest[:, 0] > 0.0) & ~leaves_node
     # ln of the growth of the scale times that of the work, which bounds nothing where it falls.
     growth = np.where(bounded, from_largest[:, 0] + np.maximum(from_largest[:, -1], 0.0), np.inf)

@@ -2,11 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from genperf.arrays import Array, Mask
+from genperf.arrays import Array, Columns, Mask
 from genperf.estimate.options import FitOptions
 from genperf.expression import Expression
 from genperf.formula import evaluate_with_gradient
@@ -44,7 +43,7 @@ def problem_of(expression: Expression, table: Table, options: FitOptions, streng
 
 
 def basis_sizes(
-    expression: Expression, columns: Mapping[str, Any], constants: Mapping[str, float], shape: tuple[int, ...]
+    expression: Expression, columns: Columns, constants: Mapping[str, float], shape: tuple[int, ...]
 ) -> Array:
     """Return the mean size of each coefficient's basis function, (…, n); 1 of none and of other constants."""
     names = [c.name for c in expression.constants if c.kind == "coefficient"]
@@ -85,14 +84,9 @@ def spread_starts(problem: Problem, count: int, rng: np.random.Generator) -> Arr
 
 
 def continued_starts(
-    problem: Problem,
-    larger: Expression,
-    smaller: Expression,
-    constants: Array,
-    weights: Array,
-    rng: np.random.Generator,
+    problem: Problem, larger: Expression, smaller: Expression, sets: Array, weights: Array, rng: np.random.Generator
 ) -> Array:
-    """Return starts from fits of a smaller expression, (folds, constants), with draws of what it lacks."""
+    """Return starts from `sets` of a smaller expression's constants, (folds, n), with draws of what it lacks."""
     in_smaller = {name: place for place, name in enumerate(smaller.constant_names)}
     in_larger = {name: place for place, name in enumerate(larger.constant_names)}
     new = [name for name in in_larger if name not in in_smaller]
@@ -101,16 +95,16 @@ def continued_starts(
     terms_with = Counter(name for term in larger.terms for name in term.names)
     by_term = [[n for n in in_larger if n in term.names and terms_with[n] == 1] for term in larger.terms]
     like = [names for names in by_term if len(new) > 1 and len(names) == len(new) and {*names} <= in_smaller.keys()]
-    folds, n, places = len(constants), problem.start.size, [in_larger[name] for name in in_smaller]
+    folds, n, places = len(sets), problem.start.size, [in_larger[name] for name in in_smaller]
     count, drawn = (CONTINUED_STARTS, CONTINUED_STARTS * DRAWN_STARTS) if new else (1, 1)
     continued = np.zeros(n, bool)
     continued[places] = True
     searched = ~problem.coefficient & (problem.lower < problem.upper) & ~continued
     starts = np.broadcast_to(problem.start, (folds, drawn, n)).copy()
-    starts[:, :, places] = constants[:, None, :]
+    starts[:, :, places] = sets[:, None, :]
     # Every other draw moves a like term, each in turn.
     for k, names in enumerate(like):
-        copied = constants[:, None, [in_smaller[name] for name in names]]
+        copied = sets[:, None, [in_smaller[name] for name in names]]
         starts[:, k + 1 :: len(like) + 1, [in_larger[name] for name in new]] = copied
     starts[:, :, searched] += _random_moves(problem, searched, drawn, rng)
     starts = np.clip(starts, problem.lower, problem.upper).reshape(-1, n)

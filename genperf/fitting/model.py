@@ -213,14 +213,10 @@ class FamilyModel(ExpressionModel):
         notes += [Note(ignores, "unread")] if unread else []
         if any(map(_divides_passes, expressions)):
             text = "no column measures the passes: forward is taken for a third of them, backward for the rest"
-            text += "; reading the input, where it is not hidden, is part of them" if self._reads_input else ""
+            if "input" in MODELS[self.name].phases:
+                text += "; reading the input, where it is not hidden, is part of them"
             notes.append(Note(text, "passes"))
         return expressions, notes
-
-    @property
-    def _reads_input(self) -> bool:
-        """Whether the law has a phase in which the input is read."""
-        return "input" in MODELS[self.name].phases
 
     def _result(self, table: Table, fitted: Ensemble | GenperfError, seed: int, notes: Sequence[Note]) -> FitResult:
         """Return the result of one fitted member, with a note of the terms that the runs do not determine."""
@@ -249,11 +245,9 @@ def _divides_passes(expression: Expression) -> bool:
 def _undetermined_notes(member: Member) -> list[Note]:
     """Name the terms with a constant that the runs do not determine: hidden behind others, or of their shape."""
     terms = [term.name for term in member.expression.terms if not term.names.isdisjoint(member.unidentified)]
-    unknown = f"these runs do not determine {' and '.join(terms)}"
-    why = (
-        f"other terms hide {'them' if len(terms) > 1 else 'it'} or grow alike, and beyond the runs nothing is known of"
-    )
-    return [Note(f"{unknown}: {why} {'them' if len(terms) > 1 else 'it'}", "undetermined")] if terms else []
+    unknown, them = f"these runs do not determine {' and '.join(terms)}", "them" if len(terms) > 1 else "it"
+    why = f"other terms hide {them} or grow alike, and beyond the runs nothing is known of {them}"
+    return [Note(f"{unknown}: {why}", "undetermined")] if terms else []
 
 
 def _unread(expressions: Sequence[Expression], table: Table) -> list[str]:

@@ -15,20 +15,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array
 from genperf.formula.evaluate import evaluate
-from genperf.formula.nodes import (
-    NO_CONSTANT,
-    Call,
-    Column,
-    Name,
-    Node,
-    Number,
-    PowerSum,
-    Text,
-    added,
-    addends,
-    call,
-    names_in,
-)
+from genperf.formula.nodes import NO_CONSTANT, Call, Column, Name, Node, Number, PowerSum, added, addends, names_in
 
 #: Terms that a product of two sums is multiplied out to at most; more are left to the tree. A transformer needs 14.
 MAX_TERMS = 32
@@ -44,8 +31,9 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
             kinds = {type(argument) for argument in bound.arguments}
             if kinds == {Number}:
                 return Number(float(evaluate(bound, {})))
-            without_constants = Column in kinds and kinds <= {Column, Number, Text}
-            return Column(np.asarray(evaluate(bound, {}))) if without_constants else bound
+            if Column in kinds and kinds.isdisjoint({Name, Call, PowerSum}):
+                return Column(np.asarray(evaluate(bound, {})))
+            return bound
         case _:
             return node
 
@@ -167,7 +155,7 @@ def _terms(node: Node, positions: Mapping[str, int], sign: float = 1.0) -> list[
         case Name(name):
             return [_Term(sign, positions[name])]
         case Call("power", (Column(values), exponent)) if values.ndim and np.all(np.greater(values, 0)):
-            return _terms(call("exp", call("multiply", exponent, Column(np.log(values)))), positions, sign)
+            return _terms(Call("exp", (Call("multiply", (exponent, Column(np.log(values)))),)), positions, sign)
         case Call("exp", (inside,)):
             # A power where it is linear in constants.
             linear = _terms(inside, positions)

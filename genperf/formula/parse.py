@@ -87,8 +87,9 @@ def parse(
       ^^^^^^^^^^
       try: one of log, log2, sqrt, exp, abs, min, max, ceil, floor, where
     """
-    known_names, known_texts = (some if some is None else frozenset(some) for some in (names, texts))
-    return _read(text, known_names, known_texts, max_characters, value)
+    names = None if names is None else frozenset(names)
+    texts = None if texts is None else frozenset(texts)
+    return _read(text, names, texts, max_characters, value)
 
 
 def names_read(formulas: Iterable[str], texts: Collection[str] | None = None) -> set[str]:
@@ -181,11 +182,11 @@ class _Reader:
     def refuse(self, node: ast.expr, message: str, hint: str | None = None, width: int | None = None) -> NoReturn:
         """Raise an error that marks a part of the formula."""
         # ast counts bytes of UTF-8.
-        encoded, start = self.source.lstrip().encode(), node.col_offset
-        pieces = (encoded[:start], encoded[start : node.end_col_offset])
-        before, marked = (len(piece.decode(errors="ignore")) for piece in pieces)
-        column, width = before + len(self.source) - len(self.source.lstrip()), width or max(1, marked)
-        raise FormulaError(message, text=self.text, column=column, width=width, hint=hint)
+        encoded = self.source.lstrip().encode()
+        before = encoded[: node.col_offset].decode(errors="ignore")
+        marked = encoded[node.col_offset : node.end_col_offset].decode(errors="ignore")
+        column = len(self.source) - len(self.source.lstrip()) + len(before)
+        raise FormulaError(message, text=self.text, column=column, width=width or max(1, len(marked)), hint=hint)
 
     def node(self, node: ast.expr, depth: int) -> Node:
         """Return our tree of a part of Python's syntax tree, `a*n` as `Call("multiply", (Name("a"), Name("n")))`."""

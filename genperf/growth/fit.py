@@ -101,9 +101,8 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
     variances, offsets = layout.variances, None
     if series.anchors is not None:
         # Each draw passes through one quantile of what similar series show, flat curves through the low ones.
-        offsets = _anchor_offsets(
-            series.anchors, len(level), float(np.mean((prior_constants.noise * steps) ** 2)) + noise**2
-        )
+        run_variance = float(np.mean((prior_constants.noise * steps) ** 2)) + noise**2
+        offsets = _anchor_offsets(series.anchors, len(level), run_variance)
         variances = np.r_[variances[: -offsets.shape[1]], np.zeros(offsets.shape[1])]
     discrepancy = Discrepancy(
         kernel=walk_from(beyond.axes, step, series.columns),

@@ -24,12 +24,7 @@ SHARED_WORK = 0.5
 #: Numbers of nodes over the workers, and their prior shares, where no column counts the nodes: a worker each, eight or
 #: four workers, all on one. With four, and less for a worker each, the score of 25 sources without their nodes is
 #: 74.4 and not 77.3 (`python -m experiments corpus --hidden`).
-NODE_SIZES: tuple[tuple[str, float], ...] = (
-    ("workers", 0.3),
-    ("max(workers/8, 1)", 0.3),
-    ("max(workers/4, 1)", 0.2),
-    ("1", 0.2),
-)
+NODE_SIZES = (("workers", 0.3), ("max(workers/8, 1)", 0.3), ("max(workers/4, 1)", 0.2), ("1", 0.2))
 #: What columns of devices count, of which as many as `usual_devices` may share a node: up to there nobody knows
 #: whether several nodes were measured. A smallest count above it, of a scale whose nodes are not counted, is the
 #: unit: 256 environments and twice as many grow as one worker and two do.

@@ -1,14 +1,15 @@
 """The generic expression: intrinsic processes, each scaled by extrinsic factors, plus a constant."""
 
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import product
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from genperf.arrays import Columns
 from genperf.errors import ModelError
 from genperf.expression import Constant, ConstantMeaning, Expression, Part, Term, coefficient, exponent
 from genperf.formula import Name, Node, Number, call, chain, values_of
@@ -273,7 +274,7 @@ Interaction: TypeAlias = tuple[Effect, ...]
 
 
 def interactions(
-    factors: Sequence[Factor], columns: Mapping[str, Any], following: Collection[str] = ()
+    factors: Sequence[Factor], columns: Columns, following: Collection[str] = ()
 ) -> tuple[Interaction, ...]:
     """List the interactions of levels, of their combinations and of following counts that the rows determine."""
     varying = [f for f in factors if f.distinct > 1]
@@ -342,7 +343,7 @@ def with_interactions(expression: Expression, offered: Sequence[Interaction]) ->
     return replace(expression, terms=terms, constants=(*expression.constants, *constants))
 
 
-def _separating_factors(categorical: Sequence[Factor], columns: Mapping[str, Any]) -> list[list[Factor]]:
+def _separating_factors(categorical: Sequence[Factor], columns: Columns) -> list[list[Factor]]:
     """Return [the fewest factors that tell the measured combinations apart]; [] where one does, or rows are few."""
     separating, combinations = list(categorical), len(_distinct(categorical, columns))
     for factor in reversed(categorical):
@@ -353,7 +354,7 @@ def _separating_factors(categorical: Sequence[Factor], columns: Mapping[str, Any
     return [separating] if enough else []
 
 
-def _distinct(factors: Sequence[Factor], columns: Mapping[str, Any]) -> set[tuple[str, ...]]:
+def _distinct(factors: Sequence[Factor], columns: Columns) -> set[tuple[str, ...]]:
     """Return the measured combinations of the factors' levels."""
     return set(zip(*(map(str, columns[f.name]) for f in factors), strict=True))
 

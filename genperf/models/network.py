@@ -3,12 +3,12 @@
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from genperf.arrays import Columns
 from genperf.errors import FitError, Note, attempted, did_you_mean
 from genperf.formula import Name, Node, Number, evaluate, names_in, values_of
 from genperf.formula.amounts import amount
@@ -62,7 +62,7 @@ class Network(Struct, frozen=True):
         """Return the seconds in which two nodes exchange a message, message/bandwidth + 2·latency."""
         return message / self.bandwidth + 2.0 * self.latency
 
-    def message_at(self, panel: Panel, columns: Mapping[str, Any]) -> float | None:
+    def message_at(self, panel: Panel, columns: Columns) -> float | None:
         """Return the bytes that a worker exchanges in a step of one configuration; None where they are not known."""
         node = self._message(panel)
         if node is None or not names_in(node) <= columns.keys():

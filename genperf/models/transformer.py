@@ -66,15 +66,11 @@ def build(factors: Panel, form: Form = "serial") -> Expression:
     Two forms are shorter (`Form`).
     """
     layout, left_out = TransformerLayout(factors), _LEFT_OUT.get(form, frozenset())
-    passes = {
-        name: text for name, some_run_has, text in _terms_of_pass(layout) if some_run_has and name not in left_out
-    }
+    passes = {name: text for name, occurs, text in _terms_of_pass(layout) if occurs and name not in left_out}
     formulas = {name: f"micro_batches*{text}" for name, text in passes.items()}
     if layout.split("pipeline_parallel"):
         formulas["bubble"] = f"({' + '.join(passes.values())})*{_SLOTS}"
-    formulas |= {
-        name: text for name, some_run_has, text in _terms_of_step(layout) if some_run_has and name not in left_out
-    }
+    formulas |= {name: text for name, occurs, text in _terms_of_step(layout) if occurs and name not in left_out}
     has_micro_batch = layout.known("micro_batch")
     of_samples = _OF_SAMPLES if has_micro_batch else (*_OF_SAMPLES, *_OF_PASSES)
     constants = {name: coefficient(name, "s/sample" if name in of_samples else "s") for name in _COEFFICIENTS}
@@ -88,7 +84,7 @@ def build(factors: Panel, form: Form = "serial") -> Expression:
 
 
 def _terms_of_pass(layout: TransformerLayout) -> Iterator[tuple[str, bool, str]]:
-    """Yield what a micro-batch takes on one stage: each term, whether some run has it, and its formula."""
+    """Yield what a micro-batch takes on one stage: each term, whether it occurs in some run, and its formula."""
     has, switches = layout.known, layout.switches
     tensor, experts, pipeline = map(layout.split, ("tensor_parallel", "expert_parallel", "pipeline_parallel"))
     layers_of_stage = "layers/pipeline_parallel"
@@ -253,7 +249,7 @@ def build_memory(factors: Panel) -> Expression:
         ("logits", known("vocabulary"), f"v*{TOKENS}*vocabulary/tensor_parallel*max(2 - pipeline_parallel, 0)"),
         ("constant", True, "c*1"),
     )
-    formulas = {name: text for name, some_run_has, text in rows if some_run_has}
+    formulas = {name: text for name, occurs, text in rows if occurs}
     names = (text.partition("*")[0] for text in formulas.values())
     return layout.expression("transformer-memory", formulas, {name: coefficient(name, "") for name in names})
 

@@ -122,10 +122,8 @@ class TransformerLayout:
         zero = factors.named("zero")
         if zero is not None and factors.named("offload") is None:
             # A word of ZeRO may mean an offloaded optimizer as well: `ZeRO-Offload`.
-            words_of_both = words_of("switches.offloading")
-            switches["offloaded"] = _of_levels(
-                zero, {word: 1.0 for word in zero.levels if _word(word) in words_of_both}
-            )
+            offloading = words_of("switches.offloading")
+            switches["offloaded"] = _of_levels(zero, {word: 1.0 for word in zero.levels if _word(word) in offloading})
         #: The switches that the table has a column of, as formulas over it.
         self.switches: Mapping[str, Node] = {name: node for name, node in switches.items() if node is not None}
 
@@ -140,11 +138,8 @@ class TransformerLayout:
         levels = dict[Constant, Node]()
         for f in (f for f in self.factors.factors if f not in switches):
             for level in f.levels[1:]:
-                name, meaning = (
-                    unused_name(f"d_{f.name}[{level}]", columns),
-                    ConstantMeaning("level", "", f.name, level),
-                )
-                levels[level_effect(name, meaning)] = at_level(f, level)
+                name = unused_name(f"d_{f.name}[{level}]", columns)
+                levels[level_effect(name, ConstantMeaning("level", "", f.name, level))] = at_level(f, level)
         effects = [call("multiply", Name(level.name), indicator) for level, indicator in levels.items()]
         scale = [call("exp", chain("add", effects))] if effects else []
         nodes = {name: Name(c.name) for name, c in named.items()}

@@ -1,10 +1,10 @@
 """The least time in which nodes exchange a message, as the links' rate allows it, beside what the exchange costs."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
+from genperf.arrays import Columns
 from genperf.facts import Exchange
 from genperf.formula import values_of
 from genperf.models.network import network_of
@@ -38,11 +38,7 @@ def least_exchange(
 
 
 def minimum_exchange(
-    panel: Panel,
-    hints: Mapping[str, str],
-    columns: Mapping[str, Any],
-    seconds: float | None,
-    efficiencies: dict[float, float],
+    panel: Panel, hints: Mapping[str, str], columns: Columns, seconds: float | None, efficiencies: dict[float, float]
 ) -> Exchange | None:
     """Return the exchange at one configuration; None where hints do not determine it, and on one node."""
     network, node, workers = network_of(hints), panel.node("nodes"), panel.workers

@@ -8,10 +8,11 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array
 from genperf.attribution import Comparison, Explanation, Scaling, Sensitivity, sensitivity
@@ -23,8 +24,8 @@ from genperf.panel import read_table
 from genperf.panel.configurations import medians_along
 from genperf.prediction import central_times
 from genperf.prediction.predict import THROUGHPUT
+from genperf.prediction.schema import roles_of
 from genperf.result import FitResult, answering
-from genperf.table.cells import Role
 from genperf.table.content import write_file
 from genperf.validation import Validation, validate
 from genperf.words.numbers import constant_unit, heading, only_for_times, rate_unit
@@ -315,7 +316,8 @@ def efficiency(answer: Scaling) -> Figure:
     if answer.refusal:
         raise GenperfError(answer.refusal)
     names = ("efficiency", "efficiency_lower", "efficiency_upper")
-    x, value, low, high = _arrays(answer.curve, answer.along, *names) * [[1.0], [100.0], [100.0], [100.0]]
+    (x,) = _arrays(answer.curve, answer.along)
+    value, low, high = 100.0 * _arrays(answer.curve, *names)
     figure, ax = new_figure()
     banded(ax, x, low, high, answer.interval)
     ax.axhline(100.0, color=INK, linestyle=":", label="perfect")
@@ -416,10 +418,10 @@ def predicted_against_measured(
         if not arrays_by_name:
             raise GenperfError("no model predicted anything, so there is nothing to draw")
     else:
-        (rows, values), target, title = fitted_rows(what, table), what.schema.target, "of the fit"
-        arrays_by_name = {
-            what.model: np.vstack([values, _arrays(what.predict(rows, interval), target.name, "lower", "upper")])
-        }
+        target, title = what.schema.target, "of the fit"
+        rows, values = fitted_rows(what, table)
+        predictions = _arrays(what.predict(rows, interval), target.name, "lower", "upper")
+        arrays_by_name = {what.model: np.vstack([values, predictions])}
     figure, ax = new_figure(5.4, 5.2)
     arrays_by_name = dict([*arrays_by_name.items()][:MAX_MODELS])
     for (name, (measured, *predicted)), marker, color in zip(arrays_by_name.items(), _MARKERS, PALETTE, strict=False):
@@ -531,9 +533,9 @@ def paper(result: FitResult, explanation: Explanation, interval: float = 0.9, se
     schema = result.schema
     if len(schema.medians) == schema.configurations >= LEAST_HELD_OUT:
         frame, values = fitted_rows(result)
-        roles: dict[str, Any] = {role: [f.name for f in schema.factors if f.role == role] for role in get_args(Role)}
-        roles |= {"time": "_value"} if schema.target.is_time else {"quantity": f"_value:{schema.target.unit}"}
-        table = read_table(frame.assign(_value=values), **{role: names for role, names in roles.items() if names})
+        target = replace(schema.target, column="_value", throughput="")
+        roles: dict[str, Any] = {**roles_of(replace(schema, target=target, group=()))}
+        table = read_table(frame.assign(_value=values), **roles)
         figures["predicted"] = predicted_against_measured(validate(table, [result.model], "kfold:5", seed=seed))
     else:
         figures["predicted"] = predicted_against_measured(result, interval=interval)

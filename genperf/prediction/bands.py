@@ -81,7 +81,8 @@ class MixtureForecast(Struct, frozen=True, eq=False):
 
     def band(self, interval: float, band: Band, floor: float) -> tuple[Array, Array]:
         """Return the lower and upper ends of a band, (rows,). Draws of ln T below `floor`, or NaN, are put there."""
-        levels, sd = ends_of(interval), np.sqrt(self.variance if band == "confidence" else self.total)
+        levels = ends_of(interval)
+        sd = np.sqrt(self.variance if band == "confidence" else self.total)
         if self.central_shares is None:
             away = NormalDist().inv_cdf(0.5 + 0.5 * interval) * sd[0]
             lower, upper = np.exp(np.clip([self.mean[0] - away, self.mean[0] + away], -LARGEST, LARGEST))
@@ -93,13 +94,16 @@ class MixtureForecast(Struct, frozen=True, eq=False):
 
 def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Array) -> Array:
     """Return quantiles, (levels, rows), of log-normal draws, (draws, rows), each 31 equally likely points."""
-    shares, sd = weights / weights.sum(), np.atleast_2d(sd)
-    out, spread = np.empty((len(levels), logarithms.shape[1])), sd.any(axis=0)
-    if not spread.all():
-        sure = np.flatnonzero(~spread)
+    shares = weights / weights.sum()
+    sd = np.atleast_2d(sd)
+    out = np.empty((len(levels), logarithms.shape[1]))
+    sure, rows = np.flatnonzero(~sd.any(axis=0)), np.flatnonzero(sd.any(axis=0))
+    if len(sure):
+        # Draws without spread are points.
         out[:, sure] = quantiles(logarithms[:, sure], shares, levels)
-    rows, block = np.flatnonzero(spread), max(BLOCK_DRAWS // len(shares), 1)
-    for block_rows in (rows[start : start + block] for start in range(0, len(rows), block)):
+    block = max(BLOCK_DRAWS // len(shares), 1)
+    for start in range(0, len(rows), block):
+        block_rows = rows[start : start + block]
         mixture = _Mixture(logarithms[:, block_rows], shares, sd[:, block_rows])
         out[:, block_rows] = [mixture.quantile(level) for level in levels.tolist()]
     return np.asarray(np.exp(out))
@@ -109,8 +113,9 @@ def quantiles(points: Array, weights: Array, levels: Sequence[float] | Array) ->
     """Return quantiles, (levels, …), of weighted points, (draws, …), read between the middles of their shares."""
     flat = points.reshape(len(points), -1)
     order = np.argsort(flat, axis=0, kind="stable")
-    ordered, in_order = np.take_along_axis(flat, order, axis=0), (weights / weights.sum())[order]
-    middles = np.cumsum(in_order, axis=0) - 0.5 * in_order
+    ordered = np.take_along_axis(flat, order, axis=0)
+    shares = (weights / weights.sum())[order]
+    middles = np.cumsum(shares, axis=0) - 0.5 * shares
     columns = [np.interp(levels, of_column, points) for of_column, points in zip(middles.T, ordered.T, strict=True)]
     return np.stack(columns, axis=1).reshape(len(levels), *points.shape[1:])
 

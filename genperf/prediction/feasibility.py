@@ -126,8 +126,10 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         demand_columns: list[Array] = []
         for name, demand in self.demands.items():
             values = np.asarray(columns[name], float)
-            demand_columns += [values] if demand.more != "smaller" else []
-            demand_columns += [-values] if demand.more != "larger" else []
+            if demand.more != "smaller":
+                demand_columns.append(values)
+            if demand.more != "larger":
+                demand_columns.append(-values)
         for name, levels in self.offsets.items():
             places = {level: float(k) for k, level in enumerate(levels)}
             codes = np.array([places.get(str(level), -1.0) for level in columns[name].tolist()])

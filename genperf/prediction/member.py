@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from genperf.arrays import AnyArray, Array
+from genperf.arrays import AnyArray, Array, Columns
 from genperf.discrepancy import Discrepancy, Process, Stack
 from genperf.expression import Expression
 from genperf.facts import ends_of
@@ -99,7 +99,7 @@ class Member(Struct, frozen=True, eq=False, dict=True):
             central=None if self.central is None else self.central[draws],
         )
 
-    def log_draws(self, columns: Mapping[str, Any]) -> Array:
+    def log_draws(self, columns: Columns) -> Array:
         """Return ln of the expression in every draw, shape (draws, rows)."""
         with np.errstate(all="ignore"):
             return np.asarray(np.log(self.expression.evaluate(columns, self.draw_values())))
@@ -110,7 +110,7 @@ class Member(Struct, frozen=True, eq=False, dict=True):
         assert self.discrepancy is not None
         return self.log_draws(self.discrepancy.anchors)
 
-    def forecast(self, columns: Mapping[str, Any]) -> tuple[Array, Array]:
+    def forecast(self, columns: Columns) -> tuple[Array, Array]:
         """Return the mean and variance of ln T for every draw, of shape (draws, rows) or (1, rows)."""
         if self.discrepancy is None:
             curve = self.log_draws(columns)
@@ -134,16 +134,18 @@ class Member(Struct, frozen=True, eq=False, dict=True):
 
     def constant_interval(self, level: float = 0.9) -> Array:
         """Return the ends of each constant's interval, shape (n, 2), moved so that its value is in it."""
-        last = len(self.draws) - 1
-        places = [(end * last, int(end * last), min(int(end * last) + 1, last)) for end in ends_of(level)]
-        draws = np.ascontiguousarray(self.draws.T)
-        of = np.partition(draws, [k for _, *neighbours in places for k in neighbours], axis=1)
-        low, high = (of[:, below] + (place - below) * (of[:, above] - of[:, below]) for place, below, above in places)
+        # Between the ordered draws below and above each end, shape (2,).
+        place = np.array(ends_of(level)) * (len(self.draws) - 1)
+        below = place.astype(int)
+        above = np.minimum(below + 1, len(self.draws) - 1)
+        draws = np.partition(np.ascontiguousarray(self.draws.T), [*below.tolist(), *above.tolist()], axis=1)
+        low, high = (draws[:, below] + (place - below) * (draws[:, above] - draws[:, below])).T
         return np.array([np.minimum(low, self.constants), np.maximum(high, self.constants)]).T
 
     def constant_rows(self, level: float = 0.9) -> list[tuple[Any, ...]]:
         """Return of each constant the member, its name, value, lower and upper end, unit and state."""
-        states, rows = {"at its bound": self.at_bound, "not determined": self.unidentified}, []
+        states = {"at its bound": self.at_bound, "not determined": self.unidentified}
+        rows = list[tuple[Any, ...]]()
         ends = self.constant_interval(level).tolist()
         for constant, value, interval in zip(self.expression.constants, self.constants.tolist(), ends, strict=True):
             state = ", ".join(text for text, names in states.items() if constant.name in names)
@@ -182,19 +184,19 @@ def stack_of(members: Sequence[Member]) -> Stack | None:
     return None if process is None else process.stack
 
 
-def pooled(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+def pooled(members: Sequence[Member], columns: Columns) -> tuple[Array, Array, Array]:
     """Return ln T of stacked members, and the variances of its mean and of a new run, each of shape (rows,)."""
     stack, curves, places = stacked(members, columns)
     return stack.pooled(curves, columns, places)
 
 
-def pooled_covariance(members: Sequence[Member], columns: Mapping[str, Any], smooth: bool = False) -> Array:
+def pooled_covariance(members: Sequence[Member], columns: Columns, smooth: bool = False) -> Array:
     """Return the covariance of ln T of stacked members between rows, perhaps of the smooth part of their processes."""
     stack, curves, places = stacked(members, columns)
     return stack.together(curves, columns, places, smooth)
 
 
-def pooled_root(members: Sequence[Member], columns: Mapping[str, Any], places: int) -> Array:
+def pooled_root(members: Sequence[Member], columns: Columns, places: int) -> Array:
     """Return R of shape (rows, k) with R·Rᵀ about the covariance of stacked members between many rows.
 
     R = K(x, Z)·K(Z, Z)^(−1/2),   Z some of the rows, drawn in a fixed order (Nyström's approximation)
@@ -211,20 +213,21 @@ def pooled_root(members: Sequence[Member], columns: Mapping[str, Any], places: i
     return np.vstack(out)
 
 
-def stacked(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Stack, Array, list[int]]:
+def stacked(members: Sequence[Member], columns: Columns) -> tuple[Stack, Array, list[int]]:
     """Return the stack of members, ln of the expression of each of its parts, and the parts that count."""
     stack = stack_of(members)
     assert stack is not None
-    curves, places = np.zeros((len(stack.parts), len(next(iter(columns.values()))))), []
+    curves = np.zeros((len(stack.parts), len(next(iter(columns.values())))))
+    places = set[int]()
     for member in members:
         assert member.process is not None
-        places.append(member.process.place)
+        places.add(member.process.place)
         with np.errstate(all="ignore"):
-            curves[places[-1]] = np.log(member.expression.evaluate(columns, member.values))
-    return stack, curves, sorted(set(places))
+            curves[member.process.place] = np.log(member.expression.evaluate(columns, member.values))
+    return stack, curves, sorted(places)
 
 
-def log_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
+def log_times(members: Sequence[Member], columns: Columns) -> Array:
     """Return ln T of every member's best constants with its process, shape (members, rows)."""
     with np.errstate(all="ignore"):
         curves = np.array([np.log(m.expression.evaluate(columns, m.values)) for m in members])
@@ -235,7 +238,7 @@ def log_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
     return np.asarray(curves + process[[m.process.place for m in members if m.process is not None]])
 
 
-def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tuple[Array, Array]]:
+def forecasts(members: Sequence[Member], columns: Columns) -> list[tuple[Array, Array]]:
     """Return the mean and variance of ln T for every draw of each member, (draws, rows) or (1, rows)."""
     if stack_of(members) is not None:
         centre, variance, _ = pooled(members, columns)
@@ -246,7 +249,7 @@ def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tup
 def forecast_of(
     members: Sequence[Member],
     spread: Spread,
-    columns: Mapping[str, Any],
+    columns: Columns,
     doublings: Array,
     predictions: Sequence[tuple[Array, Array]] | None = None,
 ) -> MixtureForecast:
@@ -259,22 +262,24 @@ def forecast_of(
     # The draws of all members have one variance where none has a discrepancy.
     series = any(m.discrepancy is not None for m in members)
     distinct = list(zip(members, predictions, strict=True)) if series else [(members[0], (means[:1], np.zeros((1, 1))))]
-    variances = [np.broadcast_to(v + m.mean_variance(spread, doublings), mean.shape) for m, (mean, v) in distinct]
-    totals = [variance + m.run_variance(spread) for variance, (m, _) in zip(variances, distinct, strict=True)]
+    variances, totals = list[Array](), list[Array]()
+    for member, (mean, variance) in distinct:
+        variances.append(np.broadcast_to(variance + member.mean_variance(spread, doublings), mean.shape))
+        totals.append(variances[-1] + member.run_variance(spread))
     shares = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
     central = shares * np.concatenate([np.ones(len(m.draws)) if m.central is None else m.central for m in members])
     middle = None if series else _log_mean(members, columns)
     return MixtureForecast(means, shares, np.vstack(variances), np.vstack(totals), middle, central, predictions)
 
 
-def _log_mean(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
+def _log_mean(members: Sequence[Member], columns: Columns) -> Array:
     """Return the weighted mean of ln T of the members, shape (rows,)."""
     weights = np.array([m.weight for m in members])
     return np.asarray(weights @ log_times(members, columns) / weights.sum())
 
 
 def central_times(
-    members: Sequence[Member], columns: Mapping[str, Any], predictions: Sequence[tuple[Array, Array]] | None = None
+    members: Sequence[Member], columns: Columns, predictions: Sequence[tuple[Array, Array]] | None = None
 ) -> Array:
     """Return the central values: the members' geometric mean, the median of series' draws, or a stack's pool."""
     if stack_of(members) is not None:
@@ -284,9 +289,7 @@ def central_times(
     return forecast_of(members, Spread(), columns, np.zeros(1), predictions).central()
 
 
-def central_of_each(
-    members: Sequence[Member], columns: Mapping[str, Any], predictions: Sequence[tuple[Array, Array]]
-) -> Array:
+def central_of_each(members: Sequence[Member], columns: Columns, predictions: Sequence[tuple[Array, Array]]) -> Array:
     """Return what every member predicts by itself, (members, rows): of a series the median of what its draws expect."""
     out = []
     for member, (mean, variance) in zip(members, predictions, strict=True):

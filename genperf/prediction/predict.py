@@ -87,6 +87,7 @@ def stand_ins(schema: Schema, columns: Columns, new: dict[str, Mask]) -> StandIn
     """Repeat each row for every combination of measured levels in the place of its `new` ones."""
     count = len(next(iter(columns.values())))
     levels = {f.name: np.array(f.levels, dtype=object) for f in schema.factors if f.name in new}
+    # Of each row, how many combinations of measured levels there are, and the fewest levels of a factor.
     combinations, fewest = np.ones(count, np.intp), np.full(count, np.iinfo(np.intp).max)
     for name, where in new.items():
         combinations = np.where(where, combinations * len(levels[name]), combinations)
@@ -150,16 +151,18 @@ def combined(stand_ins: StandIns, answers: Iterable[Array], interval: float) -> 
 
 def reasons(schema: Schema, columns: Columns, new: Mapping[str, Mask], ways: StandIns, value: Array) -> dict[int, str]:
     """Return for each row with a new level which one was not measured, and how far the measured ones differ."""
-    factors, reason_of_row = {f.name: f for f in schema.factors}, {}
-    for row in np.flatnonzero(np.any(list(new.values()), axis=0)) if new else ():
-        relation = "the mean of" if ways.new else "estimated from"
-        unmeasured = [name for name, where in new.items() if where[row]]
-        texts = [not_measured(factors[name], str(columns[name][row]), relation) for name in unmeasured]
-        if ways.new:
-            there = value[slice(*np.searchsorted(ways.rows, (row, row + 1)))]
+    factors = {f.name: f for f in schema.factors}
+    relation = "the mean of" if ways.new else "estimated from"
+    texts_of_row = dict[int, list[str]]()
+    for name, where in new.items():
+        for row in np.flatnonzero(where).tolist():
+            text = not_measured(factors[name], str(columns[name][row]), relation)
+            texts_of_row.setdefault(row, []).append(text)
+    if ways.new:
+        for row, texts in texts_of_row.items():
+            there = value[ways.rows == row]
             texts.append(f"predictions at measured levels differ {there.max() / there.min():.2g}-fold here")
-        reason_of_row[int(row)] = "; ".join(texts)
-    return reason_of_row
+    return {row: "; ".join(texts) for row, texts in texts_of_row.items()}
 
 
 def not_measured(factor: Factor, level: str, how: str = "the mean of") -> str:
@@ -198,10 +201,9 @@ def substitution_notes(schema: Schema, members: Sequence[Member] = ()) -> list[s
     """Return which levels were not measured, which replace them, and what their intervals contain."""
     new = [(f, level) for f in schema.factors for level in schema.substituted.get(f.name, ())]
     if stack_of(members) is not None:
-        return [not_measured(*pair, "estimated from") for pair in new]
-    return [
-        f"{not_measured(*pair)}; intervals here contain their differences; those of predict are wider" for pair in new
-    ]
+        return [not_measured(f, level, "estimated from") for f, level in new]
+    wider = "; intervals here contain their differences; those of predict are wider"
+    return [not_measured(f, level) + wider for f, level in new]
 
 
 # --- predictions ------------------------------------------------------------------------------------------------------
@@ -270,7 +272,8 @@ def predict(
     """Predict the target of a source's rows into columns; with `fill`, open factors are those of a measured run."""
     if band not in ("prediction", "confidence"):
         raise GenperfError(f"unknown band '{band}'", hint="prediction or confidence")
-    query, names = query_of(source, model.schema, new_levels=True, fill=fill), model.predicted_names
+    query = query_of(source, model.schema, new_levels=True, fill=fill)
+    names = model.predicted_names
     predicted = predicted_columns(model, query, interval, band)
     # A factor of one value is no answer to what was left open, unless it follows to another one.
     of_one_value = (f for f in model.schema.factors if fill and f.distinct == 1 and f.name not in source.columns)
@@ -324,7 +327,8 @@ def central_and_band(
     model: PredictedFrom, columns: Columns, interval: float, band: Band, forecast: MixtureForecast | None = None
 ) -> tuple[Array, Array, Array, Array]:
     """Return the central value, the ends of a band that holds it, and ln(upper/lower) of a new run at 90 %."""
-    rows, blocks = len(next(iter(columns.values()))), []
+    rows = len(next(iter(columns.values())))
+    blocks = list[tuple[Array, Array, Array, Array]]()
     for start in range(0, rows, ROWS):
         doing("predicting configurations", start, rows)
         if forecast is None or start:

@@ -10,7 +10,7 @@ with s_f = ±1 and the positions x_f in doublings. It is zero where a run is at 
 everywhere inside a full factorial design.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import combinations, product
 from typing import Any, Literal, NamedTuple, get_args
@@ -171,28 +171,28 @@ class Basis(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def corners(self) -> list[Corner]:
         """The pairs of directions, as large batch and many nodes, in which the ranges reach far beyond every run."""
-        schema, corners, runs_of = self.schema, [], self.schema.panel.measured
-        columns = {i: positions(f, runs_of[f.name]) for i, f in enumerate(schema.factors) if i in self.places}
-        directions = {i: (1, -1) if schema.factors[i].numeric else (0,) for i in self.places}
-        names = [f.name for f in schema.factors]
+        factors, panel = self.schema.factors, self.schema.panel
+        corners = list[Corner]()
+        columns = {i: positions(factors[i], panel.measured[factors[i].name]) for i in self.places}
+        directions = {i: (1, -1) if factors[i].numeric else (0,) for i in self.places}
         # Nodes are settled by the devices on them; any other two that were measured along a diagonal were set.
-        panel = schema.panel
         settled = [{name, of} for name, of in panel.growing.items() if of in panel.settled_by.get(name, ())]
         for i, j in combinations(self.places, 2):
-            if {names[i], names[j]} in settled:
+            if {factors[i].name, factors[j].name} in settled:
                 continue
+            # Shape (runs, 2).
             runs = np.unique(np.column_stack([columns[i], columns[j]]), axis=0)
             weight = COMBINATIONS.off_diagonal if _on_diagonal(runs, columns[i], columns[j]) else 1.0
             for signs in product(directions[i], directions[j]):
-                # Of the runs those that no other equals or exceeds along both; where levels have no order, all.
-                outermost = slice(None) if 0 in signs else np.sort(front_of(*(-runs * signs).T))
-                corner = Corner((i, j), (weight * signs[0], weight * signs[1]), runs[outermost])
+                outermost = runs
+                if 0 not in signs:
+                    # Those that no other equals or exceeds along both; levels have no order.
+                    outermost = runs[np.sort(front_of(*(-runs * signs).T))]
+                corner = Corner((i, j), (weight * signs[0], weight * signs[1]), outermost)
                 # The shortfall grows towards the corner: the worst point is at the end of each range, or a level.
-                ends = [
-                    np.unique(values) if sign == 0 else [(sign * values).max() * sign]
-                    for sign, values in zip(signs, runs.T, strict=True)
-                ]
-                if shortfalls(np.array(list(product(*ends)), float), corner).max() > COMBINATIONS.largest_untested:
+                ends: dict[int, Callable[[Array], Any]] = {1: np.max, -1: np.min, 0: np.unique}
+                worst = [np.atleast_1d(ends[sign](values)) for sign, values in zip(signs, runs.T, strict=True)]
+                if shortfalls(np.array(list(product(*worst)), float), corner).max() > COMBINATIONS.largest_untested:
                     corners.append(corner)
         return corners
 
@@ -227,14 +227,13 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     # A batch that falls as the workers grow is work that no run had: it is counted by itself, and passes are not.
     scale, passes = schema.panel.axis.factor, schema.panel.find("micro_batches")
     runs = schema.panel.measured
-
-    def falls_with_scale(factor: Factor) -> bool:
-        if scale is None or factor.distinct <= 1 or factor == passes:
-            return False
-        return rises_with(-runs[factor.name].astype(float), runs[scale.name])
-
-    other_factors = (f for f in schema.factors if f.numeric and f.name not in factors_of_series)
-    followers = [f.name for f in other_factors if not falls_with_scale(f)]
+    followers = list[str]()
+    for factor in schema.factors:
+        if not factor.numeric or factor.name in factors_of_series:
+            continue
+        may_fall = factor.distinct > 1 and factor != passes
+        if scale is None or not may_fall or not rises_with(-runs[factor.name].astype(float), runs[scale.name]):
+            followers.append(factor.name)
     # Where the factors count neither workers nor nodes (a model's size), no term appears with a node.
     counts_neither = schema.panel.workers is None and schema.panel.nodes is None
     unmeasured = {**({} if counts_neither else _unmeasured_terms(members)), **beyond_cores}
@@ -285,7 +284,8 @@ class _Grades(Struct):
 def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers, list[Mark]]:
     """Return the worst grade of each row (0 ok, 1 caution, 2 extrapolating blind) and the marks with its reasons."""
     schema, several, rows = basis.schema, basis.several_forms, len(log_width)
-    grades, together = _Grades(np.zeros(rows, int)), {*basis.followers, *basis.settled}
+    grades = _Grades(np.zeros(rows, int))
+    together = {*basis.followers, *basis.settled}
     # Doublings outside the range of each factor, borrowed runs included, and outside all ranges.
     far = doublings(basis.reach, columns)
     total = doublings_in_all(far, together, rows)
@@ -308,18 +308,20 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
     extrinsic = {f.name for f in scales if f.role == "extrinsic"}
     for look_back in basis.evidence:
         error, last_point = look_back.error, look_back.last_point
-        beyond = (far[look_back.factor] if look_back.factor in extrinsic else total) > 0
         if not error > RULES.error:
             continue
+        beyond = (far[look_back.factor] if look_back.factor in extrinsic else total) > 0
         about, values = "look_back", {"name": look_back.factor, "value": look_back.held_out, "error": error}
-        if beaten := last_point is not None and error > last_point + RULES.nearer:
+        beaten = last_point is not None and error > last_point + RULES.nearer
+        if beaten:
             about, values = "look_back_beaten", {"look_back": (about, values), "last": last_point}
         worst = not several and (beaten or error > RULES.large_error)
         grades.mark(beyond, 2 if worst else 1, about, **values)
     # By the range of the runs, without borrowed ones.
     outside = doublings_in_all(doublings(schema.factors, columns), together, rows) > 0
-    for factor in schema.factors if basis.borrowed else ():
-        if factor.numeric and factor.role == "extrinsic" and factor.name not in basis.followers:
+    for factor in schema.factors:
+        is_scale = factor.numeric and factor.role == "extrinsic" and factor.name not in basis.followers
+        if basis.borrowed and is_scale:
             above = outside & (columns[factor.name] > factor.upper)
             grades.mark(above, 0, "borrowed", name=factor.name, value=factor.upper)
     # By the interval.
@@ -365,13 +367,15 @@ def _by_combination(grades: _Grades, basis: Basis, columns: Columns) -> Array:
     schema, rows = basis.schema, len(grades.grade)
     short, corner = apart(schema.factors, basis.corners, columns, rows)
     untested = np.flatnonzero(short > RULES.near)
-    names, (pairs, runs) = [f.name for f in schema.factors], np.full((2, rows), "", dtype=object)
+    names = [f.name for f in schema.factors]
+    # Of each row the pair of values that no run has, and the nearest run, in words.
+    pairs, runs = np.full((2, rows), "", dtype=object)
     for row, run in zip(untested.tolist(), nearest_runs(schema, basis.places, columns, untested), strict=True):
-        pair, values = basis.corners[int(corner[row])].places, schema.medians[run].values
-        point = [columns[name][row] for name in names]
-        fixed = [i for i in basis.places if i not in pair and values[i] != point[i]]
+        pair = basis.corners[int(corner[row])].places
+        point, values = [columns[name][row] for name in names], schema.medians[run].values
+        differing = [i for i in basis.places if i not in pair and values[i] != point[i]]
         pairs[row] = " and ".join(join_values({names[i]: point[i]}) for i in pair)
-        runs[row] = join_values({names[i]: values[i] for i in [*pair, *fixed][: COMBINATIONS.named]})
+        runs[row] = join_values({names[i]: values[i] for i in [*pair, *differing][: COMBINATIONS.named]})
     grades.mark(short > RULES.near, 1, "apart", pair=pairs, nearest=runs)
     grades.grade[short > RULES.blind] = 2
     return short
@@ -406,8 +410,10 @@ def distance_beyond(schema: Schema, columns: Columns) -> Array:
     for name, workers in growing.items():
         far[workers] = np.maximum(far[workers], far[name])
     alone = [values for name, values in far.items() if name not in growing]
+    if not alone:
+        return np.zeros(len(next(iter(columns.values()))))
     # Sorted, so that the sum is the same to the last digit in any order of the factors.
-    return np.linalg.norm(np.sort(alone, axis=0), axis=0) if alone else np.zeros(len(next(iter(columns.values()))))
+    return np.asarray(np.linalg.norm(np.sort(alone, axis=0), axis=0))
 
 
 def doublings_in_all(far: Mapping[str, Array], together: Collection[str], rows: int) -> Array:
@@ -453,14 +459,16 @@ def apart(factors: Sequence[Factor], tested: Sequence[Corner], columns: Columns,
 def nearest_runs(schema: Schema, places: Sequence[int], columns: Columns, rows: Index) -> list[int]:
     """Return the place of the run nearest to each of some rows, over the factors at some places."""
     nearest: list[int] = []
-    factors, runs_of = [schema.factors[i] for i in places if len(rows)], schema.panel.measured
-    measured = [(f, positions(f, runs_of[f.name])) for f in factors]
+    if not len(rows):
+        return nearest
+    measured = [(f, positions(f, schema.panel.measured[f.name])) for f in (schema.factors[i] for i in places)]
     block = max(1, COMBINATIONS.numbers // max(len(schema.medians), 1))
     for start in range(0, len(rows), block):
         block_rows = rows[start : start + block]
+        # Shape (rows of the block, runs).
         distance = np.zeros((len(block_rows), len(schema.medians)))
-        for factor, runs in measured:
-            gap = np.abs(positions(factor, columns[factor.name][block_rows])[:, None] - runs)
+        for factor, of_runs in measured:
+            gap = np.abs(positions(factor, columns[factor.name][block_rows])[:, None] - of_runs)
             distance += gap if factor.numeric else COMBINATIONS.level * (gap != 0)
         nearest += np.argmin(np.round(distance, COMBINATIONS.digits), axis=1).tolist()
     return nearest

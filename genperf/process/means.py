@@ -157,8 +157,10 @@ class SumBasis(Struct, frozen=True, eq=False):
         if not len(powers) + len(self.growths):
             return self.columns, self.at_one
         growth, base, power = self.growths.T
-        L, p = self.logarithms * (powers - 1.0), _power(powers, power)
-        columns, at_one = self.columns * np.exp(L @ self.raised), self.at_one * np.exp(L @ self.raised[:, base]) / p
+        p = _power(powers, power)
+        L = self.logarithms * (powers - 1.0)
+        columns = self.columns * np.exp(L @ self.raised)
+        at_one = self.at_one * np.exp(L @ self.raised[:, base]) / p
         columns[:, growth] = columns[:, growth] / p - at_one
         return columns, at_one
 
@@ -167,7 +169,8 @@ class SumBasis(Struct, frozen=True, eq=False):
 
         ∂t/∂p is t·ln x of t = c·φ·x^(p − 1), and ln n·(t + c·φ/p) − t/p of a growth t = c·φ·(nᵖ − 1)/p.
         """
-        (growth, _, power), (columns, at_one) = self.growths.T, self._columns_for_slopes(constants.powers)
+        growth, _, power = self.growths.T
+        columns, at_one = self._columns_for_slopes(constants.powers)
         terms, at_one = columns * constants.columns, at_one * constants.columns[growth]
         # Shape (growths, powers): one where a growth has the power.
         is_power = np.equal.outer(np.arange(len(constants.powers)), power).astype(float).T
@@ -219,9 +222,8 @@ class SumBasis(Struct, frozen=True, eq=False):
             return now._replace(columns=self._nonnegative_solution(A, target, now.columns))
         S, away = self.slopes(now)[:, len(now.columns) :], now.powers - self.centre
         start = np.concatenate([now.columns, np.maximum(away, 0.0), np.maximum(-away, 0.0)])
-        unknowns = self._nonnegative_solution(
-            np.hstack([A, S, -S]), target + S @ away, start, np.tile(self.stiffness, 2)
-        )
+        stiffness = np.tile(self.stiffness, 2)
+        unknowns = self._nonnegative_solution(np.hstack([A, S, -S]), target + S @ away, start, stiffness)
         columns, more, less = np.split(unknowns, np.cumsum([len(now.columns), len(away)]))
         return now._replace(columns=columns, powers=np.clip(self.centre + more - less, *POWER_BOUNDS))
 
@@ -383,9 +385,10 @@ class Mean(Struct, frozen=True, eq=False):
         # The basis itself holds the powers of counts at 1, and has the growth to a limit.
         growths, of_count = [basis], basis.deviation == 0.0
         deviations = np.where(of_count, COUNT_DEVIATION, POWER_DEVIATION)
-        for power in POWERS_OF_A_COUNT if of_count.any() else ():
-            centre = np.where(of_count, power, 1.0)
-            growths.append(replace(basis.without(to_a_limit), centre=centre, deviation=deviations))
+        if of_count.any():
+            for power in POWERS_OF_A_COUNT:
+                centre = np.where(of_count, power, 1.0)
+                growths.append(replace(basis.without(to_a_limit), centre=centre, deviation=deviations))
         # How many functions each column is a product of: none is the constant.
         functions = np.array([len(column.ways) for column in self.columns])
         left_out = [np.zeros(len(functions), bool)]
@@ -447,9 +450,8 @@ class Mean(Struct, frozen=True, eq=False):
         powers_read = [place for place, (name, _) in enumerate(self.powers) if name in names_read]
         powers = [exponent(self.powers[place][0], *POWER_BOUNDS, 1.0) for place in powers_read]
         expression = Expression(self.family or self.kind, written_terms, (*amounts, *effects, *powers))
-        central, *drawn_values = (
-            np.concatenate([d.columns[used], d.levels, d.powers[powers_read]]) for d in coefficients
-        )
+        values = [np.concatenate([c.columns[used], c.levels, c.powers[powers_read]]) for c in coefficients]
+        central, *drawn_values = values
         return expression, len(used), central, np.array(drawn_values or [central])
 
 
@@ -506,19 +508,20 @@ def _sum(kind: str, label: str, table: Table) -> Mean | None:
     levels multiply the sum. Those of `terms`, whose counts have powers too, multiply each term: it has all columns once
     for all levels and once for each, and None is returned where these are too many.
     """
-    factors, apart = [f for f in table.numeric if f.distinct > 1 and f.lower >= 0.0], between_sets(table)
+    factors = [f for f in table.numeric if f.distinct > 1 and f.lower >= 0.0]
+    apart = between_sets(table)
     levels = tuple((f, level) for f in table.categorical if f.distinct > 1 for level in f.levels)
     choices = [_factor_functions(f, kind) for f in factors]
     powers, place_of_power = list[tuple[str, Node]](), dict[str, int]()
     for functions, factor in zip(choices, factors, strict=True):
         # The last function, x or n, is raised: to p_x of a size, to q_n of a count.
-        name, node, way = functions[-1]
-        is_raised = kind == "terms" or (kind == "sum" and not way and not apart)
+        raised = functions[-1]
+        is_raised = kind == "terms" or (kind == "sum" and not raised.way and not apart)
         if is_raised and factor.distinct >= VALUES_OF_A_POWER:
-            power = unused_name(f"{'q' if way else 'p'}_{factor.name}", {f.name for f in table.factors})
-            place_of_power[name] = len(powers)
-            powers.append((power, node))
-            functions[-1] = FactorFunction(name, call("power", node, Name(power)), way)
+            power = unused_name(f"{'q' if raised.way else 'p'}_{factor.name}", {f.name for f in table.factors})
+            place_of_power[raised.name] = len(powers)
+            powers.append((power, raised.node))
+            functions[-1] = raised._replace(node=call("power", raised.node, Name(power)))
     products = list(islice(_products(choices), MOST_COLUMNS))
     if kind != "terms" and apart:
         # Other products of two factors would be a share of several forms; the process about a constant multiplies.

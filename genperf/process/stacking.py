@@ -70,7 +70,8 @@ class StackCandidate(Struct, frozen=True, eq=False):
         Beside it are the residuals ln T − ln m − level of the rows, then of the anchors, and their noise variances.
         """
         residual = self.y[rows] - self.basis.take(rows).log_sum(constants)
-        level, variance = float(residual.mean()), self.fit.noise**2 * self.fit.factors[rows]
+        level = float(residual.mean())
+        variance = self.fit.noise**2 * self.fit.factors[rows]
         if anchors is not None:
             ahead = anchors.centre - self.mean.basis(anchors.columns).log_sum(constants)
             residual, variance = np.append(residual, ahead), np.append(variance, anchors.variance)
@@ -84,7 +85,8 @@ class StackCandidate(Struct, frozen=True, eq=False):
         with f + θ the mean fitted to the training rows, r the residuals about it, there and at the anchors, and s the
         standard deviation of what anchors have in common.
         """
-        (train, test), kernel = split, self.fit.kernel
+        train, test = split
+        kernel = self.fit.kernel
         constants = self.basis.take(train).fitted(self.y[train], self.constants)
         level, residual, variance = self.residuals(train, constants, anchors)
         if anchors is None:
@@ -204,9 +206,12 @@ def folds_of(count: int, rng: np.random.Generator) -> list[Split]:
 def cuts_of(values: Array) -> Iterator[Split]:
     """Yield the rows up to each of the largest values but the last, and those within reach beyond it, last first."""
     levels = np.unique(values)
-    for cut in levels[-2 : -2 - STACK_CUTS : -1] if len(levels) > 2 else ():
+    if len(levels) < 3:
+        return
+    # The largest value but one comes first.
+    for cut, next_level in zip(levels[-2::-1][:STACK_CUTS], levels[:0:-1], strict=False):
         train = np.flatnonzero(values <= cut)
-        test = np.flatnonzero((values > cut) & (values <= max(cut * LOOK_BACK_REACH, levels[levels > cut][0])))
+        test = np.flatnonzero((values > cut) & (values <= max(cut * LOOK_BACK_REACH, next_level)))
         if len(train) >= FEWEST_ROWS and len(np.unique(values[train])) > 1:
             yield train, test
 
@@ -228,8 +233,8 @@ def common_error(back: HeldOut, weights: Array, table: Table) -> float:
     `PSEUDO_LOOK_BACKS` pairs of the mean z² are added, which have half an error in common.
     """
     z = np.divide(*back.errors(weights))
-    factors = ([f.name for f in factors_of_kind] for factors_of_kind in (table.categorical, table.numeric))
-    levels, settings = (number_rows(table.frame, names)[back.rows] for names in factors)
+    levels = number_rows(table.frame, [f.name for f in table.categorical])[back.rows]
+    settings = number_rows(table.frame, [f.name for f in table.numeric])[back.rows]
     # Each pair once, the smaller number of its levels first.
     same = (back.part[:, None] == back.part) & (settings[:, None] == settings) & (levels[:, None] < levels)
     i, j = np.nonzero(same)

@@ -31,15 +31,7 @@ from genperf.reporting.place import (
 from genperf.result import FitResult, GroupedResult
 from genperf.search.problem import models_of
 from genperf.words.growth import turn_sentence, work_in_all
-from genperf.words.numbers import (
-    capitalised,
-    count_text,
-    error_text,
-    join_values,
-    prose,
-    three_digits,
-    whole_percent,
-)
+from genperf.words.numbers import capitalised, count_text, error_text, join_values, prose, three_digits, whole_percent
 from genperf.words.verdict import LIKELY_TO_FIT
 
 FORMATS = ("html", "tex", "csv")

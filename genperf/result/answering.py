@@ -13,7 +13,7 @@ from genperf.formula import parse, quote_name, render
 from genperf.formula.amounts import DURATIONS
 from genperf.panel.panel import ONE, SECONDS, checked_scaling
 from genperf.panel.quantities import quantities_of
-from genperf.prediction import substituted_members
+from genperf.prediction.predict import substituted_members
 from genperf.prediction.schema import Query, Schema, answered, named_as, query_of, roles_of
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.scaling import Scaling

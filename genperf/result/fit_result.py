@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -169,9 +169,10 @@ class Result:
         shared = [name for name in predictions[0] if all(name in prediction for prediction in predictions)]
         to_source_order = np.argsort(source_rows)
         joined = {name: np.concatenate([p[name] for p in predictions])[to_source_order] for name in shared}
-        predicted_names = dict.fromkeys(name for fit in self.results.values() for name in fit.predicted_names)
-        columns = _beside(source, joined, predicted_names)
-        return {**groups, **{name: cells for name, cells in columns.items() if name not in self.group}}
+        # The given columns stand before the prediction's, which take the place of any of the same name.
+        replaced = {*self.group, *(name for fit in self.results.values() for name in fit.predicted_names)}
+        given = {name: cells for name, cells in source.columns.items() if name not in replaced}
+        return {**groups, **given, **{name: cells for name, cells in joined.items() if name not in self.group}}
 
     def _for_every_group(self, source: Source, levels: Mapping[str, Objects]) -> tuple[Source, dict[str, Objects]]:
         """Return each row once for every group that has its levels of some group columns, with all of its levels."""
@@ -391,11 +392,6 @@ class FitResult(Result, PredictedFrom):
         from html import escape
 
         return f"<pre>{escape(str(self))}</pre>{self.constants().to_html(index=False, border=0)}"
-
-
-def _beside(source: Source, predicted: Mapping[str, Cells], names: Iterable[str]) -> dict[str, Cells]:
-    """Return a prediction's columns behind those that were given and have none of the predicted names."""
-    return {**{name: cells for name, cells in source.columns.items() if name not in names}, **predicted}
 
 
 def rows_by_group(groups: Mapping[str, AnyArray], rows: int) -> dict[tuple[str, ...], Index]:

@@ -382,9 +382,9 @@ def _outcomes(tasks: Sequence[Task], engine: Engine, progress: Callable[[int, in
     """Run the tasks on an engine, and return their outcomes in order; of a lost one a refusal."""
     outcomes: dict[int, Outcome] = {}
     for number, outcome in run(predicted, tasks, engine):
-        outcomes[number] = (
-            _refusal(tasks[number].data, FitError(outcome.reason)) if isinstance(outcome, Lost) else outcome
-        )
+        if isinstance(outcome, Lost):
+            outcome = _refusal(tasks[number].data, FitError(outcome.reason))
+        outcomes[number] = outcome
         if progress is not None:
             progress(len(outcomes), len(tasks))
     return [outcomes[i] for i in range(len(tasks))]

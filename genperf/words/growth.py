@@ -198,11 +198,7 @@ def pays_sentence(growth: GrowthCounts, expected: Expectation, in_plan: bool = F
     else:
         note = _ratio_note(growth.marginal, expected.interval)
         further = f"a further {sample} costs {three_digits(growth.marginal.value)} x one at {small}{note}"
-    return prose(
-        pays_text(growth, expected.interval),
-        further,
-        money_text(growth, expected, in_plan),
-    )
+    return prose(pays_text(growth, expected.interval), further, money_text(growth, expected, in_plan))
 
 
 def money_text(growth: GrowthCounts, expected: Expectation, in_plan: bool) -> str:
@@ -323,8 +319,8 @@ def _is_decided(turn: Turn) -> bool:
 
 def count_with_note(count: Interval, turn: Turn) -> str:
     """Return a count with its interval, whose ends may lie beyond the last one that was evaluated."""
-    ends = (count.lower, count.upper)
-    lower, upper = (f"{end:g}" if np.isfinite(end) else f"beyond {turn.upto:g}" for end in ends)
+    beyond = f"beyond {turn.upto:g}"
+    lower, upper = (f"{end:g}" if np.isfinite(end) else beyond for end in (count.lower, count.upper))
     return count_text(count.value, turn.along) + interval_note(turn.interval, lower, upper, f"{count.value:g}")
 
 
@@ -405,10 +401,10 @@ def _breaks_text(planned: Planned, limit: str) -> str:
     """Return that the named machine breaks a limit, surely where even the lower end of the interval does."""
     if limit not in BREAKS or planned.named is None:
         return limit
-    (verb, more), plan = BREAKS[limit], planned.plan
-    low, most = (
-        (planned.named.total.lower, plan.deadline) if limit == "late" else (planned.named.cost.lower, plan.budget)
-    )
+    verb, more = BREAKS[limit]
+    low, most = planned.named.cost.lower, planned.plan.budget
+    if limit == "late":
+        low, most = planned.named.total.lower, planned.plan.deadline
     surely = most is not None and low > most
     return f"it {f'{verb}s' if surely else f'may {verb}'} {more} than the limit"
 

@@ -47,9 +47,9 @@ def _texts(mark: Mark) -> Iterable[str]:
     if not arrays:
         return repeat(_worded(mark.about, mark.values))
     rows = list(zip(*arrays.values(), strict=True))
-    texts = {
-        row: _worded(mark.about, {**mark.values, **dict(zip(arrays, row, strict=True))}) for row in dict.fromkeys(rows)
-    }
+    texts = dict[tuple[Any, ...], str]()
+    for row in dict.fromkeys(rows):
+        texts[row] = _worded(mark.about, {**mark.values, **dict(zip(arrays, row, strict=True))})
     return [texts[row] for row in rows]
 
 
