@@ -216,20 +216,23 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
         if (efficiency := growth.target.efficiency) is not None:
             numbers |= {"speedup": growth.speedup, "efficiency": efficiency.value}
             numbers |= {"efficiency_lower": efficiency.lower, "efficiency_upper": efficiency.upper}
-            rate = growth.throughput(value)
-            numbers |= {} if rate is None else dict(zip(THROUGHPUT, rate.ends, strict=True))
+            if (rate := growth.throughput(value)) is not None:
+                numbers |= dict(zip(THROUGHPUT, rate.ends, strict=True))
             ending = "" if growth.whole else "_per_million"
             if (cost := cost_of(growth, value)) is not None:
                 numbers |= dict(zip((f"cost{ending}{end}" for end in ENDS), cost[0].ends, strict=True))
             if growth.grows and growth.marginal is not None:
                 # Whether growing pays, and what it costs: infinitely much where a further sample takes for ever.
                 ratio = growth.marginal.value
-                is_finite = ratio != float("inf")
                 numbers["pays"] = growth.chance
-                numbers |= {"marginal_cost_ratio": ratio} if is_finite else {"marginal_cost": None}
-                if growth.costs is not None and is_finite:
-                    numbers[f"marginal_cost{ending}"] = growth.costs[0] * ratio
-        numbers |= {"fits": expected.fits} if facts.can_fail else {}
+                if ratio == float("inf"):
+                    numbers["marginal_cost"] = None
+                else:
+                    numbers["marginal_cost_ratio"] = ratio
+                    if growth.costs is not None:
+                        numbers[f"marginal_cost{ending}"] = growth.costs[0] * ratio
+        if facts.can_fail:
+            numbers["fits"] = expected.fits
         numbers |= facts.quantities
         if (turn := facts.turn()) is not None:
             ends = zip(("count", "lower", "upper"), turn.count.ends, strict=True)
@@ -320,19 +323,24 @@ def answer_of(facts: Facts) -> Answer:
 
 def with_limit(answer: Answer, limit: str) -> Answer:
     """Return an answer whose first value tells whether it stays below a limit, such as a device's memory, `80GB`."""
-    likeliest, number = answer.answers[0], re.match(r"[\d.,]+", limit)
-    if number is None or unit_of(likeliest.unit)[0] != unit_of(limit[number.end() :])[0]:
+    likeliest = answer.answers[0]
+    number = re.match(r"[\d.,]+", limit)
+    if number is None:
         return answer
-    size, most = (np.divide(*unit_of(unit)[1:]) for unit in (likeliest.unit, limit[number.end() :]))
-    most = float(number[0].replace(",", "")) * most
-    lower, value, upper = (end * size / most for end in (likeliest.lower, likeliest.value, likeliest.upper))
+    limit_unit = limit[number.end() :]
+    kind, size, per = unit_of(likeliest.unit)
+    limit_kind, limit_size, limit_per = unit_of(limit_unit)
+    if kind != limit_kind:
+        return answer
+    most = float(number[0].replace(",", "")) * (limit_size / limit_per)
+    lower, value, upper = (end * (size / per) / most for end in (likeliest.lower, likeliest.value, likeliest.upper))
     stays, exceeds = ("fits in", "does not fit in") if bytes_of(likeliest.unit) else ("stays below", "exceeds")
     if lower > 1.0:
         how, end = exceeds, f"lower end of the interval is {three_digits(likeliest.lower)}"
     else:
         how = stays if upper <= 1.0 else f"likely {stays if value <= 1.0 else exceeds}"
         end = f"upper end of the interval is {three_digits(likeliest.upper)}"
-    fits = prose(f"{how} {with_unit(number[0], limit[number.end() :])}: the {with_unit(end, likeliest.unit)}")
+    fits = prose(f"{how} {with_unit(number[0], limit_unit)}: the {with_unit(end, likeliest.unit)}")
     return replace(answer, answers=(replace(likeliest, texts={**likeliest.texts, "fits": fits}), *answer.answers[1:]))
 
 
@@ -365,26 +373,31 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
 
 def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str, Interval | None]:
     """Return the name, the unit and the value of what is wanted and follows from facts; None where none follows."""
-    growth, expected, plain = facts.growth, facts.expected, plain_name(want)
-    wanted, measured, efficiency = header_of(want), header_of(likeliest.quantity), growth.target.efficiency
+    growth, expected, efficiency = facts.growth, facts.expected, facts.growth.target.efficiency
+    plain, wanted, measured = plain_name(want), header_of(want), header_of(likeliest.quantity)
     for key, quantity in QUANTITIES.items():
         if plain in (key, plain_name(quantity.label)) and key in facts.quantities:
             return quantity.label, quantity.unit, Interval.named(facts.quantities, key)
     if plain == _COST:
         cost, unit = cost_of(growth, expected.value) or (None, "")
         return _COST, unit, cost
+    # Throughput in a period, `tokens/d`, or for so much money, `tokens/100$`.
     what, _, period = want.partition("/")
-    seconds, currency = amount(period), "" if growth.price is None else growth.price.currency
-    if period[-1:] == "$":
-        # So much money pays for so many seconds; without a price what they cost is lacking.
-        paid, money = _rate_of(facts, _COST), float(period[:-1].replace(",", ""))
-        what, seconds = (_COST, 1.0) if paid is None else (what, money / paid.value)
+    seconds = amount(period)
+    currency = "" if growth.price is None else growth.price.currency
+    if period.endswith("$"):
+        paid = _rate_of(facts, _COST)
+        if paid is None:
+            # Without a price what they cost is lacking.
+            what, seconds = _COST, 1.0
+        else:
+            seconds = float(period[:-1].replace(",", "")) / paid.value
     if seconds is not None:
         if (rate := _rate_of(facts, what)) is None and growth.rated and what != _COST:
             raise GenperfError(f"the runs count {growth.sample}, and no {what}", hint=f"{growth.sample} of a period")
         if rate is None:
-            lacks = ("a price", "--price 2/h") if what == _COST else ("the work of a step", "--work '32*gpus'")
-            raise GenperfError(f"the {what} of a period cannot be told without {lacks[0]}", hint=lacks[1])
+            lacking, hint = ("a price", "--price 2/h") if what == _COST else ("the work of a step", "--work '32*gpus'")
+            raise GenperfError(f"the {what} of a period cannot be told without {lacking}", hint=hint)
         name = f"{_FOR}{period[:-1]} {currency}" if "$" in period else f"{_IN}{period}"
         unit = currency if what == _COST else what
         return re.sub(r"(?<=\d)(?=[a-z])", " ", name), unit, Interval(*(seconds * end for end in rate.ends))
@@ -428,8 +441,10 @@ def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
         if plan is not None or "days" in facts.quantities:
             return ""
         of_tokens = growth.sample == "tokens"
-        work, hint = (growth.sample, "300B" if of_tokens else "1M") if growth.rated else ("steps", "'10000 steps'")
-        return f"its {work} are not known: --{'tokens' if of_tokens else 'samples'} {hint}"
+        work, amount_of_work = growth.sample, "300B" if of_tokens else "1M"
+        if not growth.rated:
+            work, amount_of_work = "steps", "'10000 steps'"
+        return f"its {work} are not known: --{'tokens' if of_tokens else 'samples'} {amount_of_work}"
     if quantity == "step":
         is_shown = growth.of_steps or any(of.kind == "time" and of.of == "step" for of in headers)
         return "" if is_shown else no_work
@@ -455,12 +470,10 @@ def _rate_of(facts: Facts, what: str) -> Interval | None:
         of_all = value.dividing(1.0) if growth.whole else growth.throughput(value)
         paid = None if of_all is None else growth.costs[1] * of_all.value / (1.0 if growth.whole else 1e6)
         return None if paid is None else Interval(paid, paid, paid)
-    names = (
-        words_of("headers.of_a_batch")
-        if growth.sample == "samples"
-        else (growth.sample, f"{growth.sample}s", "samples")
-    )
-    if what in names and not growth.whole:
+    is_sample = what in (growth.sample, f"{growth.sample}s", "samples")
+    if growth.sample == "samples":
+        is_sample = what in words_of("headers.of_a_batch")
+    if is_sample and not growth.whole:
         return growth.throughput(value)
     if what == "tokens":
         return Interval.named(facts.quantities, "tokens_per_s") if "tokens_per_s" in facts.quantities else None
@@ -485,30 +498,34 @@ class Row(NamedTuple):
 
 def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = False) -> list[Text]:
     """Return the lines of the card, each with its styles: the question, rows, a picture, the verdict, the reading."""
-    width, facts = max(LEAST_WIDTH, min(width, MOST_WIDTH)), answer.facts
-    # What the question left open, in lines, of which the last shares that of the columns' titles where there is room.
-    settings = {**({} if facts is None else facts.series), **answer.taken}
+    facts = answer.facts
+    width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
+    # What the question left open, without the count, which stands in the first line.
+    settings = dict(answer.taken)
     if facts is not None:
-        # The count stands in the first line.
-        settings.pop(facts.growth.name, None)
+        settings = {name: v for name, v in {**facts.series, **settings}.items() if name != facts.growth.name}
     subtitle = wrap(f"of {join_values(settings)}", width) if settings else [""]
-    room = sum(COLUMNS[:2])
+    # The last of its lines is also that of the columns' titles where there is room.
+    room = COLUMNS[0] + COLUMNS[1]
     before_titles = subtitle.pop() if len(subtitle[-1]) < room else ""
-    titles = before_titles.ljust(room)
-    titles_beside = zip(heads_of(facts, answer.coverage), COLUMNS[2:], strict=True)
-    titles += "".join(f" {head}".rjust(columns) for head, columns in titles_beside)
+    interval_head, beside_head = heads_of(facts, answer.coverage)
+    titles = before_titles.ljust(room) + f" {interval_head}".rjust(COLUMNS[2]) + f" {beside_head}".rjust(COLUMNS[3])
     heads = [_header(answer, width), *(Text(line, style="dim") for line in (*subtitle, titles))]
     lines = [*(line for line in heads if line.plain.strip()), *map(_row, rows_of(answer))]
     closing = [*_verdict_and_next_step(answer, width)]
-    closing += footer_of(answer) if footer else ()
-    if picture and facts is not None:
+    if footer:
+        closing += footer_of(answer)
+    rows_left = MOST_LINES - len(lines) - len(closing) - 1
+    if picture and facts is not None and rows_left >= 2:
         # Drawn is what all devices do together, which no share of each is.
-        likeliest, rows = answer.answers[0], min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
+        likeliest = answer.answers[0]
         of_each = likeliest.facts is not None and likeliest.facts.column is not None and facts.growth.sample == RELATIVE
-        if rows >= 2 and likeliest.unit != "%" and not of_each:
+        if likeliest.unit != "%" and not of_each:
             curve = facts.curve()
-            in_column = facts.column if facts.column is not None and facts.column[1] in TIME_UNITS else None
-            lines += _picture(curve, width, rows, *(in_column or ("", curve.unit, 1.0))[1:])
+            axis_unit, scale = curve.unit, 1.0
+            if facts.column is not None and facts.column[1] in TIME_UNITS:
+                _, axis_unit, scale = facts.column
+            lines += _picture(curve, width, min(PICTURE_ROWS, rows_left), axis_unit, scale)
     lines += closing
     for line in lines:
         line.truncate(width, overflow="ellipsis")
@@ -527,16 +544,16 @@ def footer_of(answer: Answer) -> Iterator[Text]:
 
 def _header(answer: Answer, width: int) -> Text:
     """Return the head of a card: at the left the source, the runs and their range, at the right the question."""
-    facts = answer.facts
-    name, runs = (answer.source, answer.runs) if facts is None else (facts.source, facts.runs)
-    reach = ""
+    facts, reach = answer.facts, ""
     if facts is None:
+        name, runs = answer.source, answer.runs
         # A setting that was the same in every run, and is requested at that value, is left out.
         columns = {} if answer.reading is None else answer.reading.columns
         at = answer.answers[0].at
         constants = [n for n, c in columns.items() if n in at and not c.varies and c.rows_with(label(at[n])).any()]
         question = join_values({n: value for n, value in at.items() if n not in constants})
     else:
+        name, runs = facts.source, facts.runs
         counted_column, target = facts.growth.name, facts.growth.target.count
         others = {n: v for n, v in facts.place.items() if n not in facts.series and n != counted_column}
         question = ", ".join(filter(None, (count_text(target, counted_column), join_values(others))))
@@ -573,20 +590,19 @@ def rows_of(answer: Answer) -> list[Row]:
     Of each those with a value beside come first, and the utilisation, which is one more; of rows of one name and value
     the first stays.
     """
-    wanted, mfu, row_of_value = answer.answers[0].quantity, QUANTITIES["mfu"].label, dict[tuple[str, str], Row]()
+    wanted, mfu = answer.answers[0].quantity, QUANTITIES["mfu"].label
     leading = {mfu, *OF_THE_QUESTION}
-    for row in sorted(
+    ordered = sorted(
         _known_rows(answer),
         # False comes before True.
-        key=lambda row: (
-            row.name != wanted,
-            row.name not in OF_THE_QUESTION,
-            not row.beside and row.name not in leading,
-        ),
-    ):
+        key=lambda row: (row.name != wanted, row.name not in OF_THE_QUESTION, not (row.beside or row.name in leading)),
+    )
+    row_of_value = dict[tuple[str, str], Row]()
+    for row in ordered:
         row_of_value.setdefault((row.name, row.value), row)
     rows = list(row_of_value.values())
-    return rows[: MOST_ROWS + any(row.name == mfu for row in rows)]
+    most_rows = MOST_ROWS + 1 if any(row.name == mfu for row in rows) else MOST_ROWS
+    return rows[:most_rows]
 
 
 def _known_rows(answer: Answer) -> Iterator[Row]:
@@ -596,13 +612,18 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         yield from map(_value_row, answer.answers)
     if facts is None:
         return
-    growth, expected, start = facts.growth, facts.expected, facts.start if facts.growth.grows else None
+    growth, expected = facts.growth, facts.expected
+    start = facts.start if growth.grows else None
     rate, samples_per_s = growth.throughput(expected.value), rate_unit(growth.sample)
     relative = rate is not None and growth.sample == RELATIVE and likeliest.unit in ("x", "%")
     above, below = TIME_UNITS.get(likeliest.unit, (0.0, 1.0))
     # The hours of all devices, or what elapsed in many steps.
-    summed = expected.is_time and likeliest.facts is not None and header_of(likeliest.quantity).kind == "time"
-    summed = summed and abs(likeliest.value * above / (below * expected.value.value) - 1.0) > SAME
+    summed = (
+        expected.is_time
+        and likeliest.facts is not None
+        and header_of(likeliest.quantity).kind == "time"
+        and abs(likeliest.value * above / (below * expected.value.value) - 1.0) > SAME
+    )
     if facts.column is not None:
         _, _, of_a_second = facts.column
         value_at_start = None if start is None else of_a_second * start.value
@@ -627,8 +648,8 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         usual = growth.sample if growth.whole else growth.timed
         name = time_called(column, usual) if expected.is_time else expected.name
         yield _interval_row(name, expected.value, expected.unit, start.value if start else None)
-        seconds = expected.value.value
-        by_unit |= {u: seconds * below / above for u, (above, below) in TIME_UNITS.items()} if expected.is_time else {}
+        if expected.is_time:
+            by_unit |= {unit: expected.value.value * below / above for unit, (above, below) in TIME_UNITS.items()}
     others = [v for v in others[:MOST_FURTHER] if abs(v.value / by_unit.get(v.unit, np.inf) - 1.0) > SAME]
     if facts.column is None and (efficiency := growth.target.efficiency) is not None:
         # A measured column such as `Efficiency (%)` is the scaling efficiency, by its name and value.
@@ -654,23 +675,23 @@ def _value_row(value: Value, beside: float | None = None) -> Row:
 
 def in_unit_of(row: Row, rows: Sequence[Row]) -> Row:
     """Return a row of one of several configurations in the unit that suits the largest of their values."""
-    largest = max((of.ends[0] for of in rows if of.unit == row.unit and of.ends), default=0.0)
-    return _interval_row(row.name, Interval(*row.ends), row.unit, reference=largest) if row.ends else row
+    if not row.ends:
+        return row
+    largest = max(other.ends[0] for other in rows if other.unit == row.unit and other.ends)
+    return _interval_row(row.name, Interval(*row.ends), row.unit, reference=largest)
 
 
-def _interval_row(
-    name: str, ends: Interval, unit: str, beside: float | None = None, reference: float | None = None
-) -> Row:
-    """Return a row of a quantity with its interval, and its value at the count that growth begins at."""
+def _interval_row(name: str, ends: Interval, unit: str, beside: float | None = None, reference: float = 0.0) -> Row:
+    """Return a row of a quantity, with its value beside, in the unit that suits it, or the reference if not zero."""
     values = ends.ends if beside is None else (*ends.ends, beside)
-    _, *texts, written_unit = texts_in_unit(reference or ends.value, *values, unit=unit)
-    middle, lower, upper, *before = texts
+    _, middle, lower, upper, *before, written_unit = texts_in_unit(reference or ends.value, *values, unit=unit)
     _, blank, multiple = upper.partition(" ")
     # `2.5 – 8.4 million`: a multiple of both ends stands once.
     between = f"{lower.removesuffix(blank + multiple)} – {upper}" if lower != upper else ""
-    # Only a duration has its unit beside as well.
-    beside_text = " ".join([*before, written_unit] if before and unit == SECONDS else before)
-    return Row(name, with_unit(middle, written_unit), between, beside_text, ends.ends, unit)
+    if before and unit == SECONDS:
+        # Only a duration has its unit beside as well.
+        before.append(written_unit)
+    return Row(name, with_unit(middle, written_unit), between, " ".join(before), ends.ends, unit)
 
 
 def _following_rows(facts: Facts) -> Iterator[Row]:
@@ -678,8 +699,8 @@ def _following_rows(facts: Facts) -> Iterator[Row]:
     growth, value = facts.growth, facts.expected.value
     # A throughput in tokens, and a plan of tokens, have rows of their own.
     shown_elsewhere = {"tokens_per_s"} if growth.sample == "tokens" else set()
-    in_plan = {"days", "training_hours", "training_cost"}
-    shown_elsewhere |= in_plan if facts.plan is not None and facts.plan.plan.of_tokens else set()
+    if facts.plan is not None and facts.plan.plan.of_tokens:
+        shown_elsewhere |= {"days", "training_hours", "training_cost"}
     for name, quantity in QUANTITIES.items():
         if quantity.label and name in facts.quantities and name not in shown_elsewhere:
             ends, unit = Interval.named(facts.quantities, name), quantity.unit

@@ -247,12 +247,7 @@ def expectation(
 
 
 def compared_with_published(
-    result: FitResult,
-    curve: Scaling,
-    count: float,
-    work: StepWork,
-    question: Question,
-    utilisation: PublishedPlace | None = None,
+    result: FitResult, curve: Scaling, count: float, work: StepWork, question: Question
 ) -> Published:
     """Return whether a count scales as published series do, what the hints say of its exchange, and why it is low."""
     rows, hints, panel = curve.steps.columns, question.hints, result.panel
@@ -261,11 +256,9 @@ def compared_with_published(
     constant_texts = [text for name, text in legend.constants.items() if not legend.columns[name].numeric]
     # What may name a framework, a network between nodes, or that networks are trained.
     words = [*question.words, *constant_texts, *map(str, levels.values()), hints.get(BANDWIDTH, "")]
-    series = None
     shows_training = {MESSAGE, PARAMETERS} & {*hints} or trains_networks(panel, [*words, *question.constants])
     # Published series are of devices in nodes, and not of the cores of one machine.
-    if shows_training and panel.one_machine is None:
-        series = series_of(panel, rows, work.at)
+    series = series_of(panel, rows, work.at) if shows_training and panel.one_machine is None else None
     normal = None if series is None else among_published(series, count, words)
     exchange = None
     if hints and curve.quantity.is_time:
@@ -285,7 +278,7 @@ def compared_with_published(
         with suppress(GenperfError):
             diagnosis = why(result, levels, work=question.work, hints=hints)
             causes, no_cause = diagnosis.causes if diagnosis.needed else (), diagnosis.none
-    return Published(normal, exchange, causes, no_cause, series is not None, utilisation)
+    return Published(normal, exchange, causes, no_cause, training=series is not None)
 
 
 def utilisation_placed(
@@ -316,8 +309,12 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
 
 def facts_at(result: FitResult, at: Mapping[str, Any], question: Question) -> Facts:
     """Return the facts about one configuration as it is named, see `ask`."""
-    result, plan, named, kind = answering(result, at), None, dict[str, Any](), None
-    split, beside = None, dict[str, Any]()
+    result = answering(result, at)
+    plan: Planned | None = None
+    split: BestSplit | None = None
+    # What the plan, or the split, fixes beside what the question names.
+    named, beside = dict[str, Any](), dict[str, Any]()
+    kind: Growth | None = None
     if question.price is None and result.panel.legend is not None and result.panel.legend.prices:
         levels = {n: level for n, level in result.query(at).single(ONE).items() if isinstance(level, str)}
         question = replace(question, price=paid_by_runs(result.panel.legend, levels, question.per))
@@ -327,10 +324,12 @@ def facts_at(result: FitResult, at: Mapping[str, Any], question: Question) -> Fa
     if question.plan is not None:
         named, kind = kept_by_plan(result.panel, at)
         plan = planned(result, result.query(at).single(ONE), question, named, kind)
-        beside = {} if named else kept_open(result.panel, plan, at)
-        nodes = result.panel.machine.columns.get("nodes")
-        of_nodes = {nodes.name: beside[nodes.name]} if nodes is not None and nodes.name in beside else {}
-        named = named or {plan.name: plan.sought.count, **of_nodes}
+        if not named:
+            beside = kept_open(result.panel, plan, at)
+            nodes = result.panel.machine.columns.get("nodes")
+            named = {plan.name: plan.sought.count}
+            if nodes is not None and nodes.name in beside:
+                named[nodes.name] = beside[nodes.name]
         at = {**named, **at}
     if LAYOUT in question.topics:
         split, beside = best_split(result, at)
@@ -391,12 +390,13 @@ def facts_of(
     is_open = work.known == "measured" and "let" not in dict(result.schema.reading) and not is_of_all
     of_steps = question.steps and work.known != "elapsed"
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, of_steps, is_open)
-    steps, (measured, logarithms) = curve.steps, curve.steps.measured
-    samples = work.at(steps.columns) if growth.rated else None
-    reported = np.exp(logarithms) if samples is None else samples[measured] / np.exp(logarithms)
+    steps = curve.steps
+    measured, log_times = steps.measured
+    reported = np.exp(log_times)
+    if (samples := work.at(steps.columns) if growth.rated else None) is not None:
+        reported = samples[measured] / reported
     runs_along = tuple(zip(steps.counts[measured].tolist(), reported.tolist(), strict=True))
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
-
     step_parts = () if panel.legend is None else panel.legend.parts
     in_group = panel.within(question.constants) if question.constants else panel
     wants_tokens = expected.is_time and any(header_of(name).counted == "tokens" for name in question.requested)
@@ -413,8 +413,8 @@ def facts_of(
 
     def published() -> Published:
         """Return how the series and its use of the devices compare with published ones."""
-        utilisation = utilisation_placed(in_group, query, quantities, training.peak)
-        return compared_with_published(result, curve, growth.target.count, work, question, utilisation)
+        compared = compared_with_published(result, curve, growth.target.count, work, question)
+        return replace(compared, utilisation=utilisation_placed(in_group, query, quantities, training.peak))
 
     return Facts(
         at=target,
@@ -519,18 +519,21 @@ def plan_of(samples: object, deadline: object, budget: object, tokens: object, b
 
     Of tokens whose `best` count is asked for, in a word such as `cheapest`, it needs no limit.
     """
-    of_tokens = samples is None and tokens is not None and (bool(best) or deadline is not None or budget is not None)
+    is_limited = deadline is not None or budget is not None
+    of_tokens = samples is None and tokens is not None and (bool(best) or is_limited)
     of_steps = isinstance(samples, str) and samples.endswith(STEPS)
-    samples = str(samples).removesuffix(STEPS) if of_steps else samples
-    texts = {"samples": tokens if of_tokens else samples, "deadline": deadline, "budget": budget}
-    values = {name: None if text is None else amount(str(text)) for name, text in texts.items()}
-    for (name, value), example in zip(values.items(), ("1.2B", "5d", "20000"), strict=True):
-        if texts[name] is not None and (value is None or not 0.0 < value < float("inf")):
-            raise GenperfError(f"--{name} '{texts[name]}' is no number above zero", hint=f"--{name} {example}")
-    size = values.pop("samples")
-    of_job = size is None and values != {"deadline": None, "budget": None}
-    plan = Plan(size or 1.0, **values, of_tokens=of_tokens, of_steps=of_steps, of_job=of_job, fastest=best == "fastest")
-    return plan if size or of_job else None
+    work = tokens if of_tokens else str(samples).removesuffix(STEPS) if of_steps else samples
+    numbers = dict[str, float | None]()
+    for name, text, example in (("samples", work, "1.2B"), ("deadline", deadline, "5d"), ("budget", budget, "20000")):
+        numbers[name] = number = None if text is None else amount(str(text))
+        if text is not None and (number is None or not 0.0 < number < float("inf")):
+            raise GenperfError(f"--{name} '{text}' is no number above zero", hint=f"--{name} {example}")
+    size = numbers.pop("samples")
+    of_job = size is None and is_limited
+    if size is None and not of_job:
+        return None
+    fastest = best == "fastest"
+    return Plan(size or 1.0, **numbers, of_tokens=of_tokens, of_steps=of_steps, of_job=of_job, fastest=fastest)
 
 
 def plan_of_times(result: FitResult, at: Mapping[str, Any], question: Question) -> Plan:
@@ -571,11 +574,13 @@ def kept_by_plan(panel: Panel, at: Mapping[str, Any]) -> tuple[dict[str, Any], G
 
     Splits that settle no count leave it open. A batch of all that is named stays, and with one of a device it grows.
     """
-    meant = {name: part_given(panel, panel.meant(name)) for name in at}
-    named = {name: at[name] for name, part in meant.items() if part in PLACES}
-    is_open = {meant[name] for name in named} <= {*SPLITS} and "workers" not in panel.machine.settled(meant.values())
-    of_device: Growth | None = "weak" if "batch" in meant.values() else None
-    return {} if is_open else named, "strong" if "global_batch" in meant.values() else of_device
+    part_of = {name: part_given(panel, panel.meant(name)) for name in at}
+    parts = {*part_of.values()}
+    named = {name: at[name] for name, part in part_of.items() if part in PLACES}
+    if parts & {*PLACES} <= {*SPLITS} and "workers" not in panel.machine.settled(parts):
+        named = {}
+    kind: Growth | None = "strong" if "global_batch" in parts else "weak" if "batch" in parts else None
+    return named, kind
 
 
 def kept_open(panel: Panel, plan: Planned, at: Mapping[str, Any]) -> dict[str, Any]:
@@ -585,14 +590,14 @@ def kept_open(panel: Panel, plan: Planned, at: Mapping[str, Any]) -> dict[str, A
 
 def group_of_question(models: Groups, at: Mapping[str, Any], question: Question) -> tuple[dict[str, str], FitResult]:
     """Return the group that answers: of several with a plan that which does it best, else the most measured one."""
-    plans = list[tuple[tuple[float, float], int]]()
-    for place, (group, result) in enumerate(models if question.plan is not None and len(models) > 1 else ()):
-        with suppress(GenperfError):
-            named, kind = kept_by_plan(result.panel, at)
-            of_group = question.about(result, group)
-            plan = planned(result, result.query(at).single(ONE), of_group, named, kind)
-            plans.append((plan.rank, place))
-    return models[min(plans)[1]] if plans else most_measured_group(models)
+    rank_of = dict[int, tuple[float, float]]()
+    if question.plan is not None and len(models) > 1:
+        for place, (group, result) in enumerate(models):
+            with suppress(GenperfError):
+                named, kind = kept_by_plan(result.panel, at)
+                of_group = question.about(result, group)
+                rank_of[place] = planned(result, result.query(at).single(ONE), of_group, named, kind).rank
+    return models[min(rank_of, key=rank_of.__getitem__)] if rank_of else most_measured_group(models)
 
 
 class _Tried(Struct, frozen=True, eq=False):
@@ -611,8 +616,9 @@ class _Tried(Struct, frozen=True, eq=False):
     def choice(self, place: int) -> Choice:
         """Return what the plan takes at one of the counts."""
         row = {name: values[place] for name, values in self.amounts.items()}
-        verdict, at = str(self.verdicts[place]), {name: cells.tolist()[place] for name, cells in self.columns.items()}
-        return Choice(float(self.counts[place]), Interval.named(row, "total"), Interval.named(row, "cost"), verdict, at)
+        at = {name: cells.tolist()[place] for name, cells in self.columns.items()}
+        total, cost = Interval.named(row, "total"), Interval.named(row, "cost")
+        return Choice(float(self.counts[place]), total, cost, str(self.verdicts[place]), at)
 
     def best_first(self, aim: str) -> Index:
         """Return the places of the counts that keep the plan, the best by the aim first, and of these the cheapest."""
@@ -641,8 +647,9 @@ def planned(
 
     def tried_with(further: Sequence[float] = ()) -> _Tried:
         """Return what the plan takes at the counts of the ladder and further ones; a named machine is the last row."""
-        steps = steps_along_workers(result, at, kind=kind, whole=True, further=further)
-        columns = {n: np.append(c, np.array([at[n]], c.dtype)) if named else c for n, c in steps.columns.items()}
+        columns = steps_along_workers(result, at, kind=kind, whole=True, further=further).columns
+        if named:
+            columns = {n: np.append(cells, np.array([at[n]], cells.dtype)) for n, cells in columns.items()}
         predicted = result.predict_columns(source_of_columns(columns), question.interval)
         ends = [np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper")]
         intervals = quantities.intervals(["total", spent], columns, ends)
@@ -674,14 +681,16 @@ def planned(
         tried.limits["it may fail"][-1] = True
     ranked = tried.best_first(plan.aim)
     if not len(ranked):
-        may_fail = tried.limits["it may fail"]
-        likely = ~may_fail & (tried.amounts["total"] <= deadline) & (tried.amounts["cost"] <= budget)
+        runs = ~tried.limits["it may fail"]
+        total, cost = tried.amounts["total"], tried.amounts["cost"]
         # Nearest comes the cheapest that likely keeps the limits, else the cheapest and the fastest one.
-        least, left = (("cost", "cost"), likely) if likely.any() else (("cost", "total"), ~may_fail)
-        nearest = (np.argmin(np.where(left, tried.amounts[aim], np.inf)) for aim in least)
-        late, dear = (bool(tried.limits[limit][~may_fail].all()) for limit in ("late", "too dear"))
-        cheapest, fastest = (tried.choice(int(place)) for place in nearest)
-        return planned_with(cheapest=cheapest, fastest=fastest, fails=bool(may_fail.all()), late=late, dear=dear)
+        likely = runs & (total <= deadline) & (cost <= budget)
+        if likely.any():
+            cheapest = fastest = tried.choice(int(np.argmin(np.where(likely, cost, np.inf))))
+        else:
+            cheapest, fastest = (tried.choice(int(np.argmin(np.where(runs, of, np.inf)))) for of in (cost, total))
+        late, dear = (bool(tried.limits[limit][runs].all()) for limit in ("late", "too dear"))
+        return planned_with(cheapest=cheapest, fastest=fastest, fails=not runs.any(), late=late, dear=dear)
     beside = np.searchsorted(counts, tried.counts[ranked[0]]) + np.array([-1, 1])
     lower, upper = counts[np.clip(beside, 0, len(counts) - 1)]
     if count.integer and upper - lower > 2.0:

@@ -12,7 +12,7 @@ import os
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from itertools import chain, combinations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -109,13 +109,19 @@ class OneRun(PrintedAnswer, frozen=True, eq=False):
 def joint_answer(runs: Sequence[OneRun]) -> OneRun:
     """Return the answer about one run with how long a training takes at the counts of several answers about it."""
     trainings = [row for run in runs for row in run.rows if row[0] == "training"]
-    rows = (trainings if row[0] == "training" else [row] for row in runs[0].rows if row[0] != "→ next")
-    return replace(runs[0], rows=(*chain.from_iterable(rows),))
+    rows = list[tuple[str, str]]()
+    for row in runs[0].rows:
+        if row[0] == "training":
+            rows += trainings
+        elif row[0] != "→ next":
+            rows.append(row)
+    return replace(runs[0], rows=tuple(rows))
 
 
 def run_answer(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question: Question | None = None) -> OneRun:
     """Return the answer about the run of a row; of given tokens also how long they take at the counts of `at`."""
-    question, unread = question or Question(), str(row.get(UNREAD, ""))
+    question = question or Question()
+    unread = str(row.get(UNREAD, ""))
     if options := {name.removeprefix("--"): row[name] for name in row if name.startswith("--")}:
         of_words = question_of(**{"tokens": question.training.tokens or row.get("tokens"), **options})
         training = replace(of_words.training, peak=question.training.peak or of_words.training.peak)
@@ -137,7 +143,8 @@ def _answer_about(row: Mapping[str, Any], at: Mapping[str, str] | None, question
             hint = "its link is --hint bandwidth=400Gbit/s; of a run, such as 8xh100 7B 76800tok/s, they are answered"
             raise GenperfError("a test of collectives has no tokens, no other counts and no price", hint=hint)
         return _answer_about_test(row, question.hints.get(BANDWIDTH, ""))
-    run, plan = run_of_row(row, question.training.peak or 0.0), question.plan
+    run = run_of_row(row, question.training.peak or 0.0)
+    plan = question.plan
     # Tokens of a row whose time is not known are asked about, and a deadline is theirs.
     training = replace(question.training, tokens=question.training.tokens or run.tokens)
     if plan is not None and (plan.budget is not None or not (plan.of_tokens or (plan.of_job and training.tokens))):
@@ -145,8 +152,10 @@ def _answer_about(row: Mapping[str, Any], at: Mapping[str, str] | None, question
         raise GenperfError("a budget, samples or the deadline of a job need runs of several counts", hint=hint)
     used = utilisation_of(run, is_planned=training.tokens is not None)
     speed = f"{three_digits(run.rate)} {run.network.sample}/s" if run.rate else ""
-    is_open = plan is not None and not at and run.devices == 1.0  # how many devices a deadline takes is asked
-    machine = f"{'' if is_open else f'{run.devices:g} x '}{run.device.label or 'device'}"
+    machine = run.device.label or "device"
+    asks_for_devices = plan is not None and not at and run.devices == 1.0
+    if not asks_for_devices:
+        machine = f"{run.devices:g} x {machine}"
     title = " · ".join(filter(None, (machine, run.network.name, speed, run.precision)))
     rows = [("", title), ("MFU", used.text), *(("⚠", note) for note in used.notes)]
     if used.mfu is not None and not run.rate and conventions_of(run):
@@ -165,10 +174,11 @@ def _answer_about(row: Mapping[str, Any], at: Mapping[str, str] | None, question
         answers = [_training_text(run, used, tried, replace(question, training=training)) for tried in machines]
         limit = np.inf if plan is None or plan.deadline is None else plan.deadline / DURATIONS["d"]
         # The fewest devices of which it is expected, and from how many on the upper end keeps it.
-        expected, surely = ([of for of in answers if of[1][end] <= limit] for end in ("days", "days_upper"))
-        text, planned = (expected or answers[-1:])[0]
-        by_upper_end = f"from {surely[0][1]['devices']:g} devices on" if surely else "at no count that was tried"
-        kept = f"kept as expected; by the upper end {by_upper_end}" if expected else "not kept"
+        in_time = [(text, numbers) for text, numbers in answers if numbers["days"] <= limit]
+        surely_in_time = [numbers["devices"] for _, numbers in answers if numbers["days_upper"] <= limit]
+        text, planned = in_time[0] if in_time else answers[-1]
+        by_upper_end = f"from {surely_in_time[0]:g} devices on" if surely_in_time else "at no count that was tried"
+        kept = f"kept as expected; by the upper end {by_upper_end}" if in_time else "not kept"
         rows += [("training", text), ("deadline", kept if plan else "")]
         rows += [("⚠ blind", planned["reason"]), ("→ next", planned["next"])]
     elif at or question.price:
@@ -232,9 +242,8 @@ def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | Ge
 def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     """Return the run of a row, whose columns are found by their names."""
     of_run = {name: cell for name, cell in cells.items() if name != UNREAD and not name.startswith("--")}
-    cells = _with_rate_of_training(
-        {n: cell for n, cell in of_run.items() if not is_missing(cell) and str(cell).strip()}
-    )
+    filled = {name: cell for name, cell in of_run.items() if not is_missing(cell) and str(cell).strip()}
+    cells = _with_rate_of_training(filled)
     for column in [name for name in cells if meaning_of(name) == "sequence"]:
         if (in_thousands := str(cells[column])[-1] in "kK") or canonical_of(column) is None:
             # `4k` tokens are 4096.
@@ -246,23 +255,26 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
         name = meaning_of(column) or column
         if numbers.get(name, 0.0) < 0.0 or (name in COUNTED and not numbers.get(name, 0.0)):
             raise GenperfError(f"'{column}' of a run is {cell}", hint="a number above zero, or leave it out")
-    precision, stated = precision_in(str(named.get("precision", ""))), numbers.get("mfu", 0.0)
+    precision = precision_in(str(named.get("precision", "")))
     device = device_of(str(named.get("device", "")))
-    peak = peak or (0.0 if device.family else peak_of(device.name))
+    if not peak and not device.family:
+        peak = peak_of(device.name)
     count, nodes, per_node = (numbers.get(name, 0.0) for name in ("workers", "nodes", "devices_per_node"))
     count = count or nodes * per_node or 1.0
     if device.name == "mi250x" and per_node == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
         peak = 0.5 * (peak or device.rate(precision or "16-bit"))
-    rates = dict.fromkeys(("16-bit", precision or "16-bit"), peak)
-    device = replace(device, rates=rates, sparse=1.0) if peak else device
-    # A share above 2 is in per cent.
-    stated /= 100.0 if stated > 2.0 and "%" not in str(named["mfu"]) else 1.0
+    if peak:
+        device = replace(device, rates=dict.fromkeys(("16-bit", precision or "16-bit"), peak), sparse=1.0)
     dense_peak = device.rate(precision or "16-bit")
-    claims = {PRINTED: 1e12 * numbers.get("tflops", 0.0) / dense_peak, STATED: stated}
-    claims = {how: share for how, share in claims.items() if share}
-    if claims.get(PRINTED, 0.0) > 1.0 and abs(claims[PRINTED] / count - stated) <= SAME * stated:
-        claims[PRINTED] /= count  # The TFLOP/s are of all devices.
+    printed, stated = 1e12 * numbers.get("tflops", 0.0) / dense_peak, numbers.get("mfu", 0.0)
+    if stated > 2.0 and "%" not in str(named["mfu"]):
+        # Such a share is in per cent.
+        stated /= 100.0
+    if printed > 1.0 and abs(printed / count - stated) <= SAME * stated:
+        # The TFLOP/s are of all devices.
+        printed /= count
+    claims = {how: share for how, share in {PRINTED: printed, STATED: stated}.items() if share}
     switched_on = {name for name, cell in named.items() if str(cell).strip().lower() not in RUN_WORDS["none"]}
     recomputed = "recomputation" in switched_on if "recomputation" in named else None
     adapters = "adapters" in switched_on or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower()))
@@ -280,9 +292,11 @@ def _with_rate_of_training(cells: Mapping[str, Any]) -> dict[str, Any]:
     """Return cells with a rate in the place of tokens and of the time that they took, or of the hours of one device."""
     tokens = next((name for name in cells if meaning_of(name) == "tokens" and number_of(cells[name])), "")
     headers = {name: header_of(f"time ({name})" if canonical_time(name) else name) for name in cells}
-    times = {name: header for name, header in headers.items() if header.kind == "time" and header.of != "step"}
-    for name, header in times.items() if tokens and all(of.kind != "rate" for of in headers.values()) else ():
-        if seconds := DURATIONS.get(header.unit, 0.0) * (number_of(cells[name]) or 0.0):
+    if not tokens or any(header.kind == "rate" for header in headers.values()):
+        return dict(cells)
+    for name, header in headers.items():
+        seconds = DURATIONS.get(header.unit, 0.0) * (number_of(cells[name]) or 0.0)
+        if header.kind == "time" and header.of != "step" and seconds:
             of_one = header.shared or device_in(name) is not None
             others = {column: cell for column, cell in cells.items() if column not in (name, tokens)}
             return others | {"tok/s/gpu" if of_one else "tok/s": (number_of(cells[tokens]) or 0.0) / seconds}
@@ -490,9 +504,9 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
             return f"{figure} {nearest}"
     shares = ", ".join(f"{share_text(value, decimals=int(claim < 0.1))} by {n}" for n, value in utilisations.items())
     ends = [utilisations.get(name, 0.0) * end for name, (_, *both) in conventions_of(run).items() for end in both]
-    known = {"seq=": run.sequence, "layers=": run.network.layers, "hidden=": run.network.hidden}
-    if not all(known.values()) and min(ends, default=1.0) < claim < max(ends, default=0.0):
-        lacking = ", ".join(setting for setting, value in known.items() if not value)
+    settings = {"seq=": run.sequence, "layers=": run.network.layers, "hidden=": run.network.hidden}
+    lacking = ", ".join(setting for setting, value in settings.items() if not value)
+    if lacking and min(ends, default=1.0) < claim < max(ends, default=0.0):
         return f"{figure} is {shares}; attention may be the difference: add {lacking}"
     return f"{figure} fits no convention: {shares}"
 
@@ -535,7 +549,8 @@ def _training_text(
     run: TrainingRun, used: Utilisation, at: Mapping[str, str], question: Question
 ) -> tuple[str, dict[str, Any]]:
     """Return how long tokens take and what they cost, in words and by name, from a table whose only row is the run."""
-    network, training, price, hints = run.network, replace(question.training, peak=None), question.price, question.hints
+    network, price, hints = run.network, question.price, question.hints
+    training = replace(question.training, peak=None)
     if not network.parameters or network.sample != "tokens" or training.tokens is None:
         what = "how much a token takes needs the network"
         what = f"{network.name} is trained on {network.sample}, not on tokens" if network.name else what
@@ -619,8 +634,8 @@ def _answer_about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
     named = {meaning_of(name) or name: cell for name, cell in test.items()}
     device, collective = device_of(str(named.get("device", ""))), test["collective"]
     speed, of_algorithm = (bandwidth(str(test.get(name, ""))) for name in ("busbw", "algbw"))
-    sizes = (number_of(named.get(name, 0.0)) or 0.0 for name in (*LEVELS, "devices_per_node", "size"))
-    count, nodes, of_node, size = sizes
+    names = (*LEVELS, "devices_per_node", "size")
+    count, nodes, of_node, size = (number_of(named.get(name, 0.0)) or 0.0 for name in names)
     count = count or nodes * of_node
     if speed is None and of_algorithm is not None and count:
         # The factors of nccl-tests, doc/PERFORMANCE.md.

@@ -126,10 +126,9 @@ def _ratio(above: Interval, below: Interval, of_above: Facts, of_below: Facts) -
         low, high = ends - np.log(expected.value.value / of_below.expected.value.value)
         return Interval(ratio, ratio * float(np.exp(-max(high, 0.0))), ratio * float(np.exp(-min(low, 0.0))))
     with np.errstate(divide="ignore"):
-        # A throughput may fall to zero.
-        (down_above, up_above), (down_below, up_below) = np.abs(
-            [np.log(np.divide(of.ends[1:], of.value)) for of in (above, below)]
-        )
+        # How far each end lies from its value, in ln; a throughput may fall to zero.
+        down_above, up_above = np.abs(np.log(np.divide(above.ends[1:], above.value)))
+        down_below, up_below = np.abs(np.log(np.divide(below.ends[1:], below.value)))
     down, up = np.hypot(down_above, up_below), np.hypot(up_above, down_below)
     return Interval(ratio, ratio * float(np.exp(-down)), ratio * float(np.exp(up)))
 
@@ -152,12 +151,11 @@ def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str], of_size
     runs = {name: of for name, of in zip(names, timed, strict=True) if not fits_text(of.expected.fits)}
     rates = {n: of.growth.throughput(of.expected.value) or of.expected.value.dividing(1.0) for n, of in runs.items()}
     costs = {n: cost[0].dividing(1.0) for n, of in runs.items() if (cost := cost_of(of.growth, of.expected.value))}
-    coverage = timed[0].expected.interval
-    texts = [
-        _best_of(of_runs, runs, verb, coverage if of_runs is rates else None)
-        for of_runs, verb in ((rates, "is fastest"), (costs, "costs least"))
-        if len(of_runs) > 1
-    ]
+    texts = list[str]()
+    if len(rates) > 1:
+        texts.append(_best_of(rates, runs, "is fastest", timed[0].expected.interval))
+    if len(costs) > 1:
+        texts.append(_best_of(costs, runs, "costs least", None))
     return "; ".join(texts)
 
 
@@ -217,14 +215,10 @@ def _name_of(answer: Answer, apart: Mapping[str, str]) -> str:
         # Counted as in the question.
         count = count_text(float(settings[nodes[0]]), nodes[0])
     # The devices show which nodes are meant; `gpu` may be a kind of them.
-    kinds = {c for c, value in settings.items() if not is_number(value)}
-    settings = {
-        c: value
-        for c, value in settings.items()
-        if c != facts.growth.name and (meant_by(c) not in (*LEVELS, "devices_per_node") or c in kinds)
-    }
-    prices = [f"at {settings.pop(name)}" for name in [*settings] if name == "--price"]
+    counts = {c for c, value in settings.items() if is_number(value) and meant_by(c) in (*LEVELS, "devices_per_node")}
+    settings = {c: value for c, value in settings.items() if c not in counts and c != facts.growth.name}
+    price = settings.pop("--price", "")
     # `64 A100` has the count.
     scale = settings.pop(SCALE, "")
     count = count if is_number(scale) else scale or count
-    return ", ".join(filter(None, [count, join_values(settings), *prices]))
+    return ", ".join(filter(None, [count, join_values(settings), f"at {price}" if price else ""]))

@@ -197,13 +197,13 @@ def ask(
     if want is not None and (source is None or want not in source.columns):
         # `step time` is a quantity, and so is what a header has in full; `is it normal` is none.
         in_headers = source is not None and any(words_in(want) <= words_in(column) for column in source.columns)
-        is_question = _QUESTION.search(want) or (" " in want.strip() and not (header_of(want).kind or in_headers))
-        requested, want = ({**requested, SCALE: want}, None) if is_question else (requested, want)
+        if _QUESTION.search(want) or (" " in want.strip() and not (header_of(want).kind or in_headers)):
+            requested[SCALE], want = want, None
     lists = {n: list(values) for n, values in requested.items() if isinstance(values, (list, tuple, range, np.ndarray))}
-    places = [
-        {name: label(value) for name, value in {**requested, **dict(zip(lists, values, strict=True))}.items()}
-        for values in product(*lists.values())
-    ]
+    places = list[dict[str, str]]()
+    for values in product(*lists.values()):
+        place = {**requested, **dict(zip(lists, values, strict=True))}
+        places.append({name: label(value) for name, value in place.items()})
     about: FitResult | GroupedResult | Subject
     if source is not None:
         options = {**(roles or {}), "work": work}
@@ -256,9 +256,7 @@ def configurations(at: Mapping[str, str], levels_of: Callable[[str], Collection[
 
 
 def ask_each(
-    places: list[dict[str, str]],
-    answer: Callable[[dict[str, str]], Answer],
-    measured_with: MeasuredWith,
+    places: list[dict[str, str]], answer: Callable[[dict[str, str]], Answer], measured_with: MeasuredWith
 ) -> tuple[list[dict[str, str]], list[Answer]]:
     """Return configurations with their answers; of one whose words have several values of a name, those of each."""
     try:
@@ -294,8 +292,8 @@ def _alike(
     if len(growths) < len(answers):
         return places, answers
     largest = max(growths, key=lambda growth: growth.target.count)
-    count_is_open = not any(counts_places(n) or column_named(n, [largest.name]) for n in chain(*places))
-    if len({growth.target.count for growth in growths}) > 1 and count_is_open:
+    names_count = {n for n in chain(*places) if n == SCALE or meant_by(n) in LEVELS or column_named(n, [largest.name])}
+    if len({growth.target.count for growth in growths}) > 1 and not names_count:
         places = [{**place, largest.name: label(largest.target.count)} for place in places]
         answers = [answer(place) for place in places]
     names = [n for n in dict.fromkeys(chain(*(of.taken for of in answers))) if meant_by(n) not in WAYS]
@@ -303,17 +301,13 @@ def _alike(
     if len({*left_open}) == 1:
         return places, answers
     common = set.intersection(*(measured_with(place, names) for place in places))
-    chosen = [*(of for of in left_open if of in common), *sorted(common)][:1]
-    if not chosen:
+    if not common:
         return places, answers
-    taken = dict(zip(names, chosen[0], strict=True))
+    # That of the first answer whose cells were measured with each, else the first by its letters.
+    chosen = next((cells for cells in left_open if cells in common), min(common))
+    taken = dict(zip(names, chosen, strict=True))
     places = [{**taken, **place} for place in places]
     return places, [replace(of, taken={**taken, **of.taken}) for of in map(answer, places)]
-
-
-def counts_places(name: str) -> bool:
-    """Tell whether a name of a question counts devices or nodes, or is a count without a name."""
-    return name == SCALE or meant_by(name) in LEVELS
 
 
 def _in_table(opened: Recognised, place: Mapping[str, str], names: Sequence[str]) -> set[tuple[str, ...]]:
@@ -333,7 +327,8 @@ def _in_models(
     """Return what some columns were in the runs of a configuration that models saw, at whatever count."""
     models, named = models_of(fitted, fitted.requested(place).at)
     combinations = set[tuple[str, ...]]()
-    for levels, panel in ((levels, model.panel) for levels, model in models):
+    for levels, model in models:
+        panel = model.panel
         settings = {n: text for n, text in named.items() if n != panel.along().name and n in panel.measured}
         runs = [{n: label(value) for n, value in run.items()} | levels for run in panel.runs]
         runs = [run for run in runs if all(same(run[n], text) for n, text in settings.items())]
@@ -352,8 +347,10 @@ def _values(name: str, text: str, levels_of: Callable[[str], Collection[str]]) -
     """Return the values of a text: numbers of a list or of a range, levels of a list, else the text itself."""
     text = without_thousands(text)
     values = [value.strip() for value in text.split(",")]
+    if SEVERAL.fullmatch(text) and ":" in text:
+        return [label(value) for value in read_grid({name: text})[name].tolist()]
     if SEVERAL.fullmatch(text):
-        return [label(value) for value in read_grid({name: text})[name].tolist()] if ":" in text else values
+        return values
     levels = {*levels_of(name)}
     return values if text not in levels and levels.issuperset(values) else [text]
 
@@ -365,10 +362,7 @@ def is_model_file(source: object) -> bool:
 
 
 def ask_fitted(
-    fitted: FitResult | GroupedResult,
-    at: Mapping[str, str],
-    question: Question | None = None,
-    want: str | None = None,
+    fitted: FitResult | GroupedResult, at: Mapping[str, str], question: Question | None = None, want: str | None = None
 ) -> Answer:
     """Answer one configuration from a model; of several groups, from the one that the question names or means.
 
@@ -377,28 +371,32 @@ def ask_fitted(
     requested = fitted.requested(at)
     models, named = models_of(fitted.blind_by(requested.notes), requested.at)
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
-    question, options = question or Question(), {n: of for n, of in requested.options.items() if n != "want"}
-    question = question.with_words(options) if options else question
-    question = question.as_fast_as(ask_fitted(fitted, {SCALE: question.match})) if question.match else question
+    question = question or Question()
+    options = dict(requested.options)
+    want_in_words = options.pop("want", None)
+    if options:
+        question = question.with_words(options)
+    if question.match:
+        question = question.as_fast_as(ask_fitted(fitted, {SCALE: question.match}))
     group, fitted = group_of_question(models, wanted, question)
     question = question.about(fitted, group)
-    left_open = {n: level for n, level in group.items() if any(other[n] != level for other, _ in models)}
-    want = want or requested.options.get("want")
     schema, axis = fitted.schema, fitted.panel.axis.factor
-    wanted = wanted if question.plan or question.times else forecast_at(fitted.panel, wanted)
+    if not (question.plan or question.times):
+        wanted = forecast_at(fitted.panel, wanted)
     if question.plan is None and (axis is None or axis.distinct < 2):
         # One count has no curve to speak of.
         of_one_count = value_at(fitted, wanted, question.interval)
         return Answer((of_one_count,), notes=requested.notes, coverage=question.interval)
     series = {n: level for n, level in group.items() if n in requested.at}
+    left_open = {n: level for n, level in group.items() if any(other[n] != level for other, _ in models)}
     facts = facts_at(fitted, wanted, question)
     facts = replace(facts, series=series, taken={**facts.taken, **left_open})
     measured_value, _ = _in_unit_of_column(schema.measured, schema, facts.at, facts.predicted)
     answer = Answer((replace(measured_value, facts=facts),), facts, taken=dict(facts.taken), notes=requested.notes)
     answer = replace(answer, topics=question.topics, requested=question.requested)
-    answer = with_limit(answer, question.limit) if question.limit else answer
-    answer = with_share(answer, schema)
-    derived = wanted_of(answer, want) if want else None
+    answer = with_share(with_limit(answer, question.limit), schema)
+    wanted_name = want or want_in_words
+    derived = wanted_of(answer, wanted_name) if wanted_name else None
     return answer if derived is None else replace(answer, answers=(derived, *answer.answers[1:]))
 
 
@@ -426,21 +424,24 @@ def _in_unit_of_column(
     unit: str | None = None,
 ) -> tuple[Value, float]:
     """Return a prediction as a value of the measured column, in its unit, and the factor between both columns."""
-    (name, formula), target, factor = column, schema.target, 1.0
-    header, seconds = header or header_of(name), dict(schema.reading).get("unit", SECONDS)
+    name, formula = column
+    target, header = schema.target, header or header_of(name)
+    unit_of_time = dict(schema.reading).get("unit", SECONDS)
     rated = bool(target.throughput)
     ends = np.array([row[n] for n in (THROUGHPUT if rated else (target.name, "lower", "upper"))], float)
+    factor = 1.0
     if formula is not None:
         # The formula at a value of 1 is the factor; of a quotient the lower end is that of the highest value.
-        columns = {n: np.array([v], dtype=float) for n, v in at.items() if is_number(v)}
-        factor, at_two = (float(np.ravel(values_of(formula, {**columns, name: np.full(1, v)}))[0]) for v in (1.0, 2.0))
+        columns: dict[str, Any] = {n: np.array([v] * 2, dtype=float) for n, v in at.items() if is_number(v)}
+        factor, at_two = np.broadcast_to(values_of(formula, {**columns, name: np.array([1.0, 2.0])}), 2).tolist()
         ends = factor / ends[[0, 2, 1]] if at_two < factor else ends / factor
     if header.kind == "time" and target.is_time:
-        numerator, denominator = TIME_UNITS[seconds]
+        numerator, denominator = TIME_UNITS[unit_of_time]
         ends = ends * denominator / numerator
-    if unit is None:
-        unit = target.unit if not target.is_time else unit_of_column(name, header, seconds)
-        unit = rate_unit(target.samples) if rated and not header.counted and target.counted else unit
+    if unit is None and rated and target.counted and not header.counted:
+        unit = rate_unit(target.samples)
+    elif unit is None:
+        unit = unit_of_column(name, header, unit_of_time) if target.is_time else target.unit
     if rated and not header.kind and schema.legend is not None and name in schema.legend.headers:
         # A value of a wide table has no header of its own.
         name = THROUGHPUT[0]
@@ -452,7 +453,8 @@ def with_share(answer: Answer, schema: Schema) -> Answer:
     """Return an answer whose first value is the share of its peak that each device reaches, where that was measured."""
     if schema.share_of_peak is None or answer.facts is None:
         return answer
-    (name, unit, of_all), likeliest = schema.share_of_peak, answer.answers[0]
+    name, unit, of_all = schema.share_of_peak
+    likeliest = answer.answers[0]
     factor = float(evaluate(of_all, {n: v for n, v in likeliest.at.items() if is_number(v)}))
     value, lower, upper = (float(answer.facts.predicted[end]) / factor for end in THROUGHPUT)
     share = replace(likeliest, quantity=name, unit=unit, value=value, lower=lower, upper=upper, facts=answer.facts)
@@ -481,7 +483,8 @@ def ask_recognised(
 
     `fits` are the models of other configurations of one question, to which those of this one are added.
     """
-    table, opened = opened, opened.for_question(at, want)
+    table = opened
+    opened = table.for_question(at, want)
     wanted, notes_of_question = opened.want, opened.notes
     try:
         reading = reading_of_one_configuration(opened)
@@ -498,15 +501,15 @@ def ask_recognised(
             raise
         return answer
     question = question or Question()
-    question = question.with_words(opened.options) if opened.options else question
+    if opened.options:
+        question = question.with_words(opened.options)
     if question.match:
         question = question.as_fast_as(ask_recognised(table, {SCALE: question.match}, "", seed=seed, fits=fits))
     if reading is not None:
         if question.plan or question.training.tokens:
             what = "the runs are of one configuration: how long a training takes is answered of several counts"
             raise TableError(what, hint="of one run in words as well: genperf 8xh100 7B 76800tok/s --tokens 300B")
-        answer = _measured(opened, reading)
-        answer = with_limit(answer, question.limit) if question.limit else answer
+        answer = with_limit(_measured(opened, reading), question.limit)
         return replace(answer, notes=(*notes_of_question, *answer.notes))
     reading, resolved = opened.reading, _requested_cells(opened)
     series, notes = _series(reading, resolved), list[str]()
@@ -518,9 +521,10 @@ def ask_recognised(
         series = _SeriesAnswers(opened, reading, series, question, seed, fits=fits).with_best_plan(resolved)
     # Most tables have no prices to look through.
     if question.price is None and opened.legend.prices:
-        question = replace(question, price=paid_by_runs(opened.legend, series.levels, question.per))
-        column, price = opened.legend.price_column, question.price
-        notes += [] if price is None else [f"the price is {price.text} by '{column}'; --price sets it"]
+        price = paid_by_runs(opened.legend, series.levels, question.per)
+        question = replace(question, price=price)
+        if price is not None:
+            notes.append(f"the price is {price.text} by '{opened.legend.price_column}'; --price sets it")
     if not {"peak", "limit"}.isdisjoint(question.topics):
         question = question.on_device([*series.levels.values(), *opened.legend.constants.values()])
     answer = _SeriesAnswers(opened, reading, series, question, seed, fits=fits).answered(resolved)
@@ -529,32 +533,38 @@ def ask_recognised(
     if measured_header.kind == "rate" and (header.kind == "time" or is_of_each):
         # The time of a step is wanted, or the rate of each device, and a rate of all was measured.
         answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
-    answer = with_limit(answer, question.limit) if question.limit else answer
+    answer = with_limit(answer, question.limit)
     return replace(answer, notes=(*notes_of_question, *notes, *answer.notes))
 
 
 def _measured(opened: Recognised, reading: Reading) -> Answer:
     """Return what the runs of one configuration measured; it is blind to what of the question they do not show."""
-    verdict, reason = (BLIND, opened.notes[0]) if opened.notes else ("ok", "it was measured")
-    source, at = opened.source, {k: v for k, v in opened.at.items() if k != SCALE}
-    rows, answers, count = rows_with(reading, opened.at, opened.source.unit == "file"), [], reading.scale or "gpus"
+    source, wanted = opened.source, header_of(opened.want or "")
+    at = {name: text for name, text in opened.at.items() if name != SCALE}
+    rows = rows_with(reading, opened.at, source.unit == "file")
+    count = reading.scale or "gpus"
     another_scale = f"One scale was measured: a run at another count of {count} shows how it scales "
     another_scale += f"(genperf ask RUN1 RUN2 --at {count}=64)."
-    names = [n for n in reading.quantities if opened.want is None or n == reading.quantities[0]]
+    names = reading.quantities if opened.want is None else reading.quantities[:1]
+    answers = list[Value]()
     for name in names[:MAX_QUANTITIES]:
         value = measured(source, reading, name, rows)
         if value is None:
             continue
         header = reading.columns[name].header
         quantity, unit = name, unit_of_column(name, header, header.unit)
-        counts_steps, wanted = header.kind == "rate" and header.counted in STEP_WORDS, header_of(opened.want or "")
-        if counts_steps and not header.shared and (wanted.kind, wanted.of) == ("time", "step"):
+        counts_steps = header.kind == "rate" and header.counted in STEP_WORDS and not header.shared
+        if counts_steps and (wanted.kind, wanted.of) == ("time", "step"):
             # The time of a step is wanted, and steps per second were measured.
             middle, low, high, how = value
-            value, quantity, unit = (1.0 / middle, 1.0 / high, 1.0 / low, how), str(opened.want), "s"
+            value = 1.0 / middle, 1.0 / high, 1.0 / low, how
+            quantity, unit = str(opened.want), "s"
+        if opened.notes:
+            judged = BLIND, opened.notes[0]
+        else:
+            doubt = _doubt_of(reading, value, rows)
+            judged = ("caution", doubt) if doubt else ("ok", "it was measured")
         texts = {"expect": measured_text(quantity, unit, value, at), "next": another_scale}
-        doubt = "" if opened.notes else _doubt_of(reading, value, rows)
-        judged = ("caution", doubt) if doubt else (verdict, reason)
         answers.append(Value(quantity, unit, *value[:3], *judged, dict(at), texts))
     if not answers:
         raise TableError("no run has what is asked", hint="genperf check shows the runs", where=source.name)
@@ -610,7 +620,8 @@ def _requested_cells(opened: Recognised) -> dict[str, str]:
             wanted[name] = text
             continue
         evidence = reading.columns[name]
-        value, rows = amount(text) if evidence.numeric else None, evidence.rows_with(text)
+        value = amount(text) if evidence.numeric else None
+        rows = evidence.rows_with(text)
         # Of a factor the measured levels answer for one that no run has; several are no configuration.
         one_level = not any(evidence.rows_with(level.strip()).any() for level in text.split(","))
         is_known = value is not None or rows.any() or (name in reading.roles.categorical and one_level)
@@ -711,9 +722,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             return answer
         column, unit = reading.columns[name], self._unit(name)
         if want is not None and column.kind == "quantity" and not column.varies:
-            numbers, ends = {n: amount(text) or text for n, text in at.items()}, 3 * (float(column.known[0]),)
-            texts = {"expect": f"{name} is {with_unit(three_digits(ends[0]), unit)} in every run."}
-            same = Value(name, unit, *ends, "caution", "it is the same in every run", numbers, texts)
+            numbers = {n: amount(text) or text for n, text in at.items()}
+            value = float(column.known[0])
+            texts = {"expect": f"{name} is {with_unit(three_digits(value), unit)} in every run."}
+            same = Value(name, unit, value, value, value, "caution", "it is the same in every run", numbers, texts)
             return Answer((same,), None, reading, source=source.name, runs=int(self.series.rows.sum()))
         # What is the same in every run tells nothing.
         one_quantity = want is not None or self.opened.given.measured_column is not None
@@ -746,12 +758,13 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         answers, notes = self._with_others(others, at, {name: likeliest}, one_curve)
         place = {} if facts is None else dict(facts.at)
         in_others = [self._in_another_series(likeliest, requested, place, levels) for levels in self.series.others]
+        read = {*answers, self.opened.legend.price_column}
         beyond = ""
         if one_curve and count_is_open and self.question.plan is None:
             farthest = {reading.scale or "": float(FARTHEST_MULTIPLE * np.nanmax(self._counts))}
-            value = self._value(name, model, farthest, None)
-            named = "" if value.unit else f"{value.quantity} of "
-            beyond = f"At {join_values(farthest)}: {named}{value.ends(likeliest)}."
+            there = self._value(name, model, farthest, None)
+            named = "" if there.unit else f"{there.quantity} of "
+            beyond = f"At {join_values(farthest)}: {named}{there.ends(likeliest)}."
         return Answer(
             answers=tuple(answers.values()),
             facts=facts,
@@ -762,9 +775,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             others=tuple(line for _, line in sorted(filter(None, in_others), key=itemgetter(0))),
             read_back=_origin_text(source, table),
             measured=sentence,
-            left_out=tuple(
-                column for column in reading.left_out if column not in {*answers, self.opened.legend.price_column}
-            ),
+            left_out=tuple(column for column in reading.left_out if column not in read),
             coverage=self.question.interval,
             source=source.name,
             runs=int(self.series.rows.sum()),
@@ -826,7 +837,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if usual.columns[name].kind and (self.question.plan is not None or self.question.training.tokens is not None):
             # How long tokens take is answered from their rate.
             return None
-        follows, base = usual.columns[name].follows, next(iter(usual.quantities), name)
+        follows = usual.columns[name].follows
+        base = next(iter(usual.quantities), name)
         if usual.columns[base].kind not in ("time", "rate"):
             # A share may follow from a column that is neither a time nor a rate.
             bases = [n for n in (follows.factors if follows is not None else ()) if usual.columns[n].kind]
@@ -848,7 +860,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             return None
         work, target, panel = self.opened.given.work or None, model.schema.target, model.panel
         constants = panel.within(self.series.levels).constants if self.series.levels else {}
-        header = self.reading.columns[name].header
+        header = reading.columns[name].header
         counted = panel.counted_by_throughput or header.counted
         # Of the time of steps that was made from a rate of them, what a batch holds is counted.
         sample = counted if counted and (target.throughput or counted not in STEP_WORDS) else target.samples
@@ -1034,18 +1046,23 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _column_of_no_step(self, name: str, model: FitResult) -> tuple[str, str, float] | None:
         """Return a column of another quantity than the time of a step, with its unit and a second in it; else None."""
         columns, target, scale = self.reading.columns, model.schema.target, self.reading.scale or ""
-        work_known = self.question.work or model.schema.scaling or target.throughput
-        of_devices = counts_devices(scale) or canonical_of(scale) == "data_parallel"
-        is_step = work_known or not target.is_time or of_devices or "global_batch" in self.reading.mapping
-        # The time of a step is one where columns show its samples, whatever the count is called.
-        is_step = is_step or (columns[name].header.of == "step" and model.panel.step.known == "columns")
-        # So many steps a second show the time of one.
-        is_step = is_step or columns[name].header.counted in STEP_WORDS
-        scale_has_unit = scale in columns and columns[scale].kind != ""
+        header = columns[name].header
+        is_step = (
+            bool(self.question.work or model.schema.scaling or target.throughput)
+            or not target.is_time
+            or counts_devices(scale)
+            or canonical_of(scale) == "data_parallel"
+            or "global_batch" in self.reading.mapping
+            # The time of a step is one where columns show its samples, whatever the count is called.
+            or (header.of == "step" and model.panel.step.known == "columns")
+            # So many steps a second show the time of one.
+            or header.counted in STEP_WORDS
+        )
         # `allreduce_s` is a part of a step, of which no throughput follows.
-        is_step = bool(is_step) and name not in [part.column for part in self.opened.legend.parts]
-        is_step = is_step and not (self.reading.is_of_requests(name) or HIGH_PERCENTILE.search(name.lower()))
-        if is_step and not scale_has_unit:
+        is_part = name in [part.column for part in self.opened.legend.parts]
+        is_of_no_step = is_part or self.reading.is_of_requests(name) or HIGH_PERCENTILE.search(name.lower())
+        scale_has_unit = scale in columns and columns[scale].kind != ""
+        if is_step and not is_of_no_step and not scale_has_unit:
             return None
         unit = self.opened.roles(name).measured.get("unit", "s")
         numerator, denominator = TIME_UNITS[unit] if columns[name].kind == "time" else (1, 1)
@@ -1060,29 +1077,32 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         bases = [n for n in follows.factors if n in answers] if follows is not None else []
         if follows is None or len(bases) != 1:
             return None
-        (base,), evidence, rows = bases, self.reading.columns, self.series.rows
-        settings = {n: power for n, power in follows.factors.items() if n != base}
+        base = bases[0]
+        columns, rows = self.reading.columns, self.series.rows
         answer, power = answers[base], follows.factors[base]
-        log_settings, requested = 0.0, answer.at
+        requested = answer.at
         # It follows within one combination of kinds.
         for kind in self.reading.names_in_role("kind"):
             if kind in requested:
-                rows = rows & evidence[kind].rows_with(str(requested[kind]))
+                rows = rows & columns[kind].rows_with(str(requested[kind]))
         if not rows.any():
             return None
-        constant = np.log(evidence[name].values) - power * np.log(evidence[base].values)
-        for setting, exponent in settings.items():
-            values = np.log(evidence[setting].values)
+        # ln c of each run, and ln of Π s^q in the question.
+        log_constant = np.log(columns[name].values) - power * np.log(columns[base].values)
+        log_settings = 0.0
+        for setting, exponent in follows.factors.items():
+            if setting == base:
+                continue
+            values = np.log(columns[setting].values)
             if setting in requested:
-                constant = constant - exponent * values
+                log_constant = log_constant - exponent * values
                 log_settings += exponent * float(np.log(requested[setting]))
             elif np.ptp(values[rows]) > 0.0:
                 return None
-        factor = float(np.exp(np.nanmedian(constant[rows]) + log_settings))
+        factor = float(np.exp(np.nanmedian(log_constant[rows]) + log_settings))
         middle, *ends = (factor * end**power for end in answer.expected.ends)
         lower, upper = sorted(ends)
-        unit = self._unit(name)
-        value = Value(name, unit, middle, lower, upper, answer.verdict, answer.reason, requested)
+        value = Value(name, self._unit(name), middle, lower, upper, answer.verdict, answer.reason, requested)
         return _worded(value, requested)
 
 
