@@ -369,18 +369,14 @@ def best_split(result: FitResult, at: Mapping[str, Any]) -> tuple[BestSplit, dic
 
 
 def facts_of(
-    result: FitResult,
-    question: Question,
-    query: Query,
-    curve: Scaling,
-    requested: Mapping[str, Any],
-    plan: Planned | None = None,
+    result: FitResult, question: Question, query: Query, curve: Scaling, at: Mapping[str, Any], plan: Planned | None
 ) -> Facts:
-    """Return the facts about one configuration on a curve, whose forecast is the prediction there.
+    """Return the facts about one configuration, with what was requested `at` it, on a curve that forecasts it.
 
     What not every answer shows (turn, limit, published series, curve, advice) is a function that is called when read.
     """
-    target, interval, panel, work = query.single(ONE), question.interval, result.panel, work_of(result, question)
+    panel, interval = result.panel, question.interval
+    target, work = query.single(ONE), work_of(result, question)
     # Where measured levels replace another one there is no forecast of all draws.
     nearest = np.array([curve.steps.nearest(float(query.columns[curve.along][0]))])
     forecast = None if result.schema.substituted else curve.forecast.at(nearest)
@@ -418,8 +414,8 @@ def facts_of(
 
     return Facts(
         at=target,
-        given=frozenset(map(str, requested)),
-        taken=left_open(panel, target, requested),
+        given=frozenset(map(str, at)),
+        taken=left_open(panel, target, at),
         expected=expected,
         predicted={name: cells[0] for name, cells in row.items()},
         source=Path(result.schema.source).name or "runs",
@@ -431,8 +427,8 @@ def facts_of(
         limit=cache(limit),
         published=cache(published),
         predicted_by=lambda: (result, query.columns),
-        curve=cache(lambda: _curve_for_picture(curve, growth, runs_along, samples, interval, result.floor)),
-        advice=cache(lambda: _advice(result, query, requested, expected, forecast)),
+        curve=cache(lambda: _curve_for_picture(curve, growth, runs_along, samples, result.floor)),
+        advice=cache(lambda: _advice(result, query, at, expected, forecast)),
         record=_track_record(result.options, panel, query, curve, growth, expected.verdict),
         unmeasured=unmeasured,
         can_fail=result.feasibility is not None,
@@ -463,11 +459,7 @@ def _track_record(
 
 
 def _advice(
-    result: FitResult,
-    query: Query,
-    requested: Mapping[str, Any],
-    expected: Expectation,
-    forecast: MixtureForecast | None,
+    result: FitResult, query: Query, at: Mapping[str, Any], expected: Expectation, forecast: MixtureForecast | None
 ) -> tuple[NextRun | None, str]:
     """Return the next run to measure, or why there is none; neither without a forecast."""
     if forecast is None:
@@ -478,24 +470,19 @@ def _advice(
     value = expected.value.value
     confidence = Interval(value, min(lower, value), max(upper, value))
     prediction = query, confidence, expected.verdict == VERDICTS[-1]
-    advice = attempted(partial(suggest, prediction=prediction), result, requested)
+    advice = attempted(partial(suggest, prediction=prediction), result, at)
     return (None, advice.message) if isinstance(advice, GenperfError) else (advice.next_run, "")
 
 
 def _curve_for_picture(
-    curve: Scaling,
-    growth: GrowthCounts,
-    runs: tuple[tuple[float, float], ...],
-    samples: AnyArray | None,
-    interval: float,
-    floor: float,
+    curve: Scaling, growth: GrowthCounts, runs: tuple[tuple[float, float], ...], samples: AnyArray | None, floor: float
 ) -> Curve:
     """Return the curve up to the configuration, as throughputs where `samples`, of a step at each count, are known."""
     steps = curve.steps
     # But for rounding, up to the configuration or the largest run.
     places = np.flatnonzero(steps.counts <= max(growth.target.count, steps.largest) * 1.0001)
     forecast = curve.forecast.at(places)
-    middle, (lower, upper) = forecast.central(), forecast.band(interval, "prediction", floor)
+    middle, (lower, upper) = forecast.central(), forecast.band(curve.interval, "prediction", floor)
     lower, upper = np.minimum(lower, middle), np.maximum(upper, middle)
     if samples is not None:
         # The longest time is the smallest throughput.
@@ -504,7 +491,7 @@ def _curve_for_picture(
         along=curve.along,
         name="throughput" if growth.rated else curve.quantity.name,
         unit=rate_unit(growth.sample) if growth.rated else curve.quantity.unit,
-        interval=interval,
+        interval=curve.interval,
         counts=tuple(steps.counts[places].tolist()),
         values=tuple(Interval(*row) for row in np.stack([middle, lower, upper]).T.tolist()),
         measured=runs,
@@ -575,12 +562,13 @@ def kept_by_plan(panel: Panel, at: Mapping[str, Any]) -> tuple[dict[str, Any], G
     Splits that settle no count leave it open. A batch of all that is named stays, and with one of a device it grows.
     """
     part_of = {name: part_given(panel, panel.meant(name)) for name in at}
-    parts = {*part_of.values()}
+    machine_parts = {*part_of.values()}
     named = {name: at[name] for name, part in part_of.items() if part in PLACES}
-    if parts & {*PLACES} <= {*SPLITS} and "workers" not in panel.machine.settled(parts):
+    if machine_parts & {*PLACES} <= {*SPLITS} and "workers" not in panel.machine.settled(machine_parts):
         named = {}
-    kind: Growth | None = "strong" if "global_batch" in parts else "weak" if "batch" in parts else None
-    return named, kind
+    if "global_batch" in machine_parts:
+        return named, "strong"
+    return named, "weak" if "batch" in machine_parts else None
 
 
 def kept_open(panel: Panel, plan: Planned, at: Mapping[str, Any]) -> dict[str, Any]:

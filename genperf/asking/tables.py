@@ -406,11 +406,9 @@ def value_at(model: FitResult, configuration: Mapping[str, Any], interval: float
     return _worded(_in_unit_of_column(model.schema.measured, model.schema, at, row)[0], at)
 
 
-def _predicted_at(
-    model: FitResult, configuration: Mapping[str, Any], interval: float
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _predicted_at(model: FitResult, at: Mapping[str, Any], interval: float) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a complete configuration, and of each column of `predict` the cell there."""
-    query = model.query(configuration)
+    query = model.query(at)
     predicted = model.predict_columns(source_of_columns(query.columns), interval)
     return query.single(ONE), {name: cells[0] for name, cells in predicted.items()}
 

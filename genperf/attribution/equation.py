@@ -279,8 +279,9 @@ def constants_table(result: FitResult, style: Style = "markdown", interval: floa
     member = result.best
     frame = result.constants(interval)
     frame = frame[frame["member"] == member.name].drop(columns="member").drop_duplicates("constant")
-    expression, writer, unnormalised = member.expression, _Equation(result), dict[str, float]()
-    for term in expression.terms if expression.family == "generic" else ():
+    writer, unnormalised = _Equation(result), dict[str, float]()
+    terms = member.expression.terms if member.expression.family == "generic" else ()
+    for term in terms:
         coefficient, *factors = product_of(term.node)
         if term.name != CONSTANT_TERM and isinstance(coefficient, Name):
             _, unit = writer.product(factors)

@@ -15,7 +15,7 @@ from genperf.attribution.elasticity import DOUBLING, SLOPE, Sobol, doublings_by_
 from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.terms import HIDDEN, TermParts, serving, term_contributions, term_tables
 from genperf.errors import GenperfError
-from genperf.facts import ends_of
+from genperf.facts import Interval, ends_of
 from genperf.formula import Call, Node, calls_in, chain, evaluate, names_in
 from genperf.panel.configurations import kept_beside
 from genperf.panel.panel import Target
@@ -170,6 +170,7 @@ def compare(
     drawn = np.column_stack([drawn_change, drawn_change.sum(axis=1) if totals is None else totals])
     # The last one is that of the whole.
     _, lower, upper = interval_about(np.append(change, difference), drawn, weights, ends_of(interval))
+    in_all = Interval(difference, float(lower[-1]), float(upper[-1]))
     share = change / difference if difference else np.nan
     columns = {"a": amounts_a, "b": amounts_b, "change": change, "lower": lower[:-1], "upper": upper[:-1]}
     table = pd.DataFrame({"term": terms, **columns, "share": share})
@@ -190,9 +191,9 @@ def compare(
         value_a=value_a,
         value_b=value_b,
         change=difference,
-        lower=float(lower[-1]),
-        upper=float(upper[-1]),
-        sentence=_sentence(targets[0], (name_a, name_b), table, (difference, lower[-1], upper[-1]), interval, unit),
+        lower=in_all.lower,
+        upper=in_all.upper,
+        sentence=_sentence(targets[0], (name_a, name_b), table, in_all, interval, unit),
         quantity=targets[0],
         unit=unit,
     )
@@ -211,11 +212,11 @@ class _Side(Struct, frozen=True, eq=False):
 
     def by_term(self, terms: list[str]) -> list[Array]:
         """Return the parts of some terms, (terms,), and in each pair, (pairs, terms); zero where the side lacks one."""
-        places, out = [terms.index(name) for name in self.split.names], []
-        for values in (self.split.amounts[:, self.row], self.drawn):
-            out.append(np.zeros((*values.shape[:-1], len(terms))))
-            out[-1][..., places] = values
-        return out
+        places = [terms.index(name) for name in self.split.names]
+        central, drawn = np.zeros(len(terms)), np.zeros((len(self.drawn), len(terms)))
+        central[places] = self.split.amounts[:, self.row]
+        drawn[:, places] = self.drawn
+        return [central, drawn]
 
     def hidden(self) -> dict[str, float]:
         """Return the amount, at most zero, that each overlap hides, all members by weight."""
@@ -250,26 +251,21 @@ def _under_two(models: Sequence[FitResult], queries: Sequence[Query]) -> tuple[l
 
 
 def _sentence(
-    target: Target,
-    names: tuple[str, str],
-    terms: pd.DataFrame,
-    change: tuple[float, float, float],
-    interval: float,
-    in_unit: tuple[float, str],
+    target: Target, names: tuple[str, str], terms: pd.DataFrame, change: Interval, level: float, size: tuple[float, str]
 ) -> str:
     """Return a comparison in one sentence: `b takes 2 s longer than a; 'computation' changes by +1.5 s`."""
-    scale, unit = in_unit
-    difference, lower, upper = (amount / scale for amount in change)
+    scale, unit = size
+    difference, lower, upper = (amount / scale for amount in change.ends)
     if difference == 0.0:
         return f"{names[1]} takes as long as {names[0]}" if target.is_time else f"{target.name} is the same at both"
-    size = with_unit(f"{abs(difference):.3g}", unit)
+    by = with_unit(f"{abs(difference):.3g}", unit)
     if target.is_time:
-        text = f"{names[1]} takes {size} {'longer' if difference > 0 else 'less'} than {names[0]}"
+        text = f"{names[1]} takes {by} {'longer' if difference > 0 else 'less'} than {names[0]}"
     else:
-        text = f"{target.name} is {size} {'larger' if difference > 0 else 'smaller'} at {names[1]} than at {names[0]}"
+        text = f"{target.name} is {by} {'larger' if difference > 0 else 'smaller'} at {names[1]} than at {names[0]}"
     # The ends are of what is longer, or of what is less.
     low, high = (lower, upper) if difference > 0 else (-upper, -lower)
-    text += interval_note(interval, f"{low:.3g}", f"{high:.3g}", f"{abs(difference):.3g}", unit)
+    text += interval_note(level, f"{low:.3g}", f"{high:.3g}", f"{abs(difference):.3g}", unit)
     if lower <= 0.0 <= upper:
         return f"{text}; which is {'faster' if target.is_time else 'larger'} is not determined"
     changes = terms["change"].to_numpy(float) / scale

@@ -109,9 +109,10 @@ def steps_along_workers(
     # Of a transformer, those that its split divides; all of them where it divides none.
     if (divided := possible & divisible(result.panel, columns)).any():
         possible = divided
-    for runs_whole in (fills_nodes, whole_passes) if whole else ():
-        if (whole_ones := possible & runs_whole(result.panel, columns)).any():
-            possible = whole_ones
+    if whole:
+        for runs_whole in (fills_nodes, whole_passes):
+            if (whole_ones := possible & runs_whole(result.panel, columns)).any():
+                possible = whole_ones
     columns, counts = {name: cells[possible] for name, cells in columns.items()}, counts[possible]
     total = None if work is None or work.whole else work.total
     per_worker, kind_shown = relative_work(panel, columns, counts, kind, total)

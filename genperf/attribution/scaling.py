@@ -253,9 +253,9 @@ def changes(result: FitResult, steps: Ladder, interval: float) -> Iterator[dict[
 def branches_of(member: Member) -> Iterator[dict[str, Node]]:
     """Yield the branches of each `max` of terms in a total, called by their terms: `compute + overhead`."""
     names, total = [term.name for term in member.expression.terms], member.expression.total
-    for overlap in () if total is None else calls_in(total):
-        branches = overlap.arguments if overlap.function == "max" else ()
-        called = {" + ".join(n for n in names if n in names_in(branch)): branch for branch in branches}
+    maxima = [] if total is None else [call for call in calls_in(total) if call.function == "max"]
+    for maximum in maxima:
+        called = {" + ".join(n for n in names if n in names_in(branch)): branch for branch in maximum.arguments}
         if len(called) > 1 and all(called):
             yield called
 
@@ -269,14 +269,17 @@ def _changes(
         values = {**steps.columns, **constants, **member.expression.term_values(steps.columns, constants)}
         return {name: values_of(formulas[name], values) for name in names}
 
-    names, best = list(formulas), seconds(members[0], members[0].values, formulas)
+    names = list(formulas)
+    best = seconds(members[0], members[0].values, formulas)
     largest = np.stack(list(best.values())).argmax(axis=0)
     turns = (np.flatnonzero(np.diff(largest)) + 1).tolist()
     compared = {names[place] for place in largest.tolist()} if turns else names
     drawn = [seconds(member, member.draw_values(), compared) for member in members]
     if not turns:
         name = names[largest[0]]
-        overtaken = [np.any([np.any(v[n] > v[name], axis=-1) for n in names if n != name], axis=0) for v in drawn]
+        others = [other for other in names if other != name]
+        # Of each member: in which draws another one is larger at any count.
+        overtaken = [np.any([np.any(v[other] > v[name], axis=-1) for other in others], axis=0) for v in drawn]
         reached = float(shares(members) @ np.concatenate(overtaken))
         yield {"before": name, "after": name, "count": np.nan, "lower": np.nan, "upper": np.nan, "reached": reached}
         return

@@ -87,7 +87,8 @@ class TermParts(Struct, frozen=True, eq=False):
     def inseparable(self, row: int) -> list[tuple[tuple[str, ...], Array]]:
         """Return groups of terms of which only the sum is known at a configuration, with 1 at each one's place."""
         terms = [j for j, name in enumerate(self.names) if name != FORM]
-        shares, drawn = (values / self.central[row] for values in (self.amounts[:, row], self.drawn[..., row]))
+        shares = self.amounts[:, row] / self.central[row]
+        drawn = self.drawn[..., row] / self.central[row]
         groups = together(shares[terms], drawn[:, terms], self.draw_shares)
         members = np.zeros((len(groups), len(self.names)))
         members[:, terms] = groups
@@ -99,7 +100,8 @@ def term_contributions(
     result: FitResult, columns: Columns, forecast: MixtureForecast | None = None, drawn: bool = True
 ) -> TermParts:
     """Return how much of each predicted value is each term, hidden by a `max`, or unexplained by them."""
-    members, stacked = serving(result.members), stack_of(result.members) is not None
+    members = serving(result.members)
+    stacked = stack_of(result.members) is not None
     # Of stacked members one serves: the forecasts are the pool's.
     member_forecasts = None
     if not stacked:
@@ -123,7 +125,8 @@ def term_contributions(
         for member, value, path in zip(members, of_members, paths_of_members, strict=True)
     ]
     # Of each member the parts in the value that it predicts come first, then those in its draws.
-    best, draws = np.array([split[0] for split in splits]), np.concatenate([split[1:] for split in splits])
+    best = np.array([split[0] for split in splits])
+    draws = np.concatenate([split[1:] for split in splits])
     # Members weigh as they do in the central value.
     weights = np.array([m.weight * (1.0 if m.central is None else float(m.central.mean())) for m in members])
     weights = weights / weights.sum()
@@ -131,9 +134,11 @@ def term_contributions(
 
 
 def _split(member: Member, columns: Columns, value: Array, path: Array | None, names: Sequence[str]) -> Array:
-    """Return the part of each term in the value that a member predicts, then in each of its draws, where given."""
-    expression, sets = member.expression, [member.constants[None], *([] if path is None else [member.draws])]
-    constants = dict(zip(expression.constant_names, np.vstack(sets).T[:, :, None], strict=True))
+    """Return the parts in a member's `value`, then in its draws' `path`, where given: (1 + draws, terms, rows)."""
+    expression = member.expression
+    sets = member.constants[None] if path is None else np.vstack([member.constants[None], member.draws])
+    # Each of shape (sets, 1), so that a term is of shape (sets, rows).
+    constants = dict(zip(expression.constant_names, sets.T[:, :, None], strict=True))
     terms = expression.term_values(columns, constants)
     total = reduce(np.add, terms.values()) if expression.is_sum else expression.evaluate(columns, constants)
     out = np.zeros((len(total), len(names), len(value)))
@@ -142,7 +147,8 @@ def _split(member: Member, columns: Columns, value: Array, path: Array | None, n
     if not expression.is_sum:
         out[:, names.index(HIDDEN)] = total - out.sum(axis=1)
     if FORM in names:
-        out[:, names.index(FORM)] = (value[None] if path is None else np.vstack([value, path])) - total
+        predicted = value[None] if path is None else np.vstack([value, path])
+        out[:, names.index(FORM)] = predicted - total
     return out
 
 
@@ -168,21 +174,23 @@ def term_tables(
         return pd.DataFrame({**member, **{n: query.columns[n][rows] for n in factors}, **columns})
 
     split = term_contributions(result, query.columns)
-    sums = []
-    # The draws of one generic structure do not contain what another structure would make of a sum.
-    of_one_structure = any(member.expression.family == "generic" for member in members)
-    for row in [] if of_one_structure else range(query.rows):
+    sums, rows = [], range(query.rows)
+    if any(member.expression.family == "generic" for member in members):
+        # The draws of one generic structure do not contain what another structure would make of a sum.
+        rows = range(0)
+    for row in rows:
         configuration = {n: query.columns[n][row] for n in factors}
         for terms, is_added in split.inseparable(row):
             amount = is_added @ split.amounts[:, row]
             ends = interval_about(amount, split.drawn[..., row] @ is_added, split.draw_shares, levels, True).tolist()
             sizes = dict(zip((value, "lower", "upper", "share"), (*ends, amount / split.central[row]), strict=True))
             sums.append({**configuration, "term": sum_of_terms(terms), **sizes, "terms": terms})
-    labels = by_label(members) if stack_of(members) is None else []
-    of_labels = []
-    for label in labels if len(labels) > 1 else []:
-        of_label = dataclasses.replace(result, members=tuple(members[k] for k in label.places))
-        of_labels.append(table(term_contributions(of_label, query.columns), member=label.label, weight=label.weight))
+    labels, of_labels = by_label(members), list[pd.DataFrame]()
+    if len(labels) > 1 and stack_of(members) is None:
+        for label in labels:
+            of_label = dataclasses.replace(result, members=tuple(members[k] for k in label.places))
+            contributions = term_contributions(of_label, query.columns)
+            of_labels.append(table(contributions, member=label.label, weight=label.weight))
     return table(split), pd.DataFrame(sums), pd.concat(of_labels, ignore_index=True) if of_labels else pd.DataFrame()
 
 
@@ -233,25 +241,22 @@ def limit_of(result: FitResult, columns: Columns, interval: float, forecast: Mix
     not_of_time = not target.is_time and any(member.discrepancy is not None for member in result.members)
     if not_of_time or not named(terms, [f.name for f in result.schema.factors]):
         return replace(limit, doublings=doublings_at(result, columns)[:MAX_ATTRIBUTED_FACTORS])
-    return replace(limit, parts=_parts_of(_alike_terms(result, columns), result, columns, interval, forecast))
+    return replace(limit, parts=_parts_of(result, columns, interval, forecast))
 
 
 def _parts_of(
-    groups: Mapping[str, tuple[str, ...]],
-    result: FitResult,
-    columns: Columns,
-    interval: float,
-    forecast: MixtureForecast | None,
+    result: FitResult, columns: Columns, interval: float, forecast: MixtureForecast | None
 ) -> tuple[Part, ...]:
     """Return the parts of a predicted value, largest first, those of which only the sum is known as one."""
-    split = term_contributions(result, columns, forecast)
+    groups, split = _alike_terms(result, columns), term_contributions(result, columns, forecast)
     label_of = {term: label for label, names in groups.items() for term in names}
     labels = [label_of.get(name, name) for name in split.names]
     distinct_labels = [label for label in dict.fromkeys(labels) if label != FORM]
     # Shape (labels, terms): 1 where a term has the label.
     label_sums = np.equal.outer(np.array(distinct_labels), np.array(labels)).astype(float)
-    totals = split.drawn[..., 0].sum(axis=1, keepdims=True)
-    drawn, share = split.drawn[..., 0] @ label_sums.T / totals, label_sums @ split.amounts[:, 0] / split.central[0]
+    # Of the value, and in each draw of that draw's value: shape (labels,) and (draws, labels).
+    share = label_sums @ split.amounts[:, 0] / split.central[0]
+    drawn = split.drawn[..., 0] @ label_sums.T / split.drawn[..., 0].sum(axis=1, keepdims=True)
     added_terms = together(share, drawn, split.draw_shares)
     is_sum = added_terms.sum(axis=1) > 1.0
     ends = interval_about(added_terms @ share, drawn @ added_terms.T, split.draw_shares, ends_of(interval), is_sum)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from scipy.special import logsumexp, softmax
 
-from genperf.arrays import AnyArray, Array
+from genperf.arrays import AnyArray, Array, Columns
 from genperf.causes.laws import FORMS, NONE, NOTHING_WRONG, SOUND_STEP, CauseEvidence, Form, Runs, evidence_of
 from genperf.errors import GenperfError, suggest
 from genperf.facts import Cause
@@ -145,7 +145,8 @@ def why(
 def _evidence(runs: Runs, form: Form) -> CauseEvidence | None:
     """Return the evidence for a form, over sizes of a node where none are counted; None if not possible."""
     layouts = {runs.nodes.tobytes(): runs}
-    for size in () if runs.nodes_known else NODE_SIZES:
+    node_sizes = () if runs.nodes_known else NODE_SIZES
+    for size in node_sizes:
         # Sizes that give the same nodes are one layout.
         nodes = np.ceil(runs.devices / size)
         layouts[nodes.tobytes()] = replace(runs, nodes=nodes)
@@ -249,9 +250,7 @@ def _is_level(value: float | str, wanted: Any) -> bool:
         return str(value) == str(wanted)
 
 
-def _work_of_device(
-    schema: Schema, panel: Panel, columns: Mapping[str, AnyArray], devices: Array, work: str | None
-) -> Array:
+def _work_of_device(schema: Schema, panel: Panel, columns: Columns, devices: Array, work: str | None) -> Array:
     """Return the work of a device in a step, (rows,): its batch, else W/n of the work W of all, 1/n, or 1."""
     batch = None if panel.of_jobs or work else panel.node("batch")
     if batch is not None:
@@ -262,7 +261,7 @@ def _work_of_device(
     return np.ones(len(devices)) if of_all is None else values_of(of_all, columns) / devices
 
 
-def _exchange(panel: Panel, columns: Mapping[str, AnyArray], hints: Mapping[str, str | float]) -> float | None:
+def _exchange(panel: Panel, columns: Columns, hints: Mapping[str, str | float]) -> float | None:
     """Return the least seconds in which two nodes exchange the message, by hints."""
     network = network_of(checked_hints(hints))
     message = None if network is None else network.message_at(panel, {n: cells[:1] for n, cells in columns.items()})

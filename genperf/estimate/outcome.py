@@ -249,7 +249,8 @@ def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions,
     draws = in_single_precision(fitted.drawn(options.draws, errors, spread.misfit))
     spread = replace(spread, form=min(form, spread.misfit))
     undetermined_names = {name for phase in fitted.parts for name in phase.unidentified}
-    undetermined_names |= set() if fitted.held.all() else set(unidentified(problem, expression, best, fitted.held))
+    if not fitted.held.all():
+        undetermined_names.update(unidentified(problem, expression, best, fitted.held))
     undetermined = tuple(name for name in expression.constant_names if name in undetermined_names)
     bounded = expression.named(at_bounds(best, (problem.lower, problem.upper), problem.scale))
     named, status = named_by_factors(expression, best), fitted.status(options.solver)

@@ -44,7 +44,8 @@ def compose(
     constant_terms = {name for name, values in at_corners.items() if np.ptp(values) == 0.0}
     constant_terms -= zero_terms
     dropped = {name for name, beside in (spare or {}).items() if name in trees and beside in constant_terms}
-    dropped |= zero_terms if trees.keys() - zero_terms else set()
+    if trees.keys() - zero_terms:
+        dropped |= zero_terms
     trees = {name: tree for name, tree in trees.items() if name not in dropped}
     law = None if total is None else _without(parse(total).node, dropped)
     shape_of, columns = {shape.name: shape for shape in shapes}, {f.name for f in factors.factors}

@@ -54,7 +54,8 @@ def candidates(factors: Panel) -> list[Expression]:
     varying = [f for f in factors.factors if f.numeric and f.distinct != 1]
     columns = {f.name for f in factors.factors}
     write = _one if len(varying) == 1 else _several
-    return [_written(columns, terms) for terms in ((), *(write(varying) if varying else ()))]
+    hypotheses = write(varying) if varying else ()
+    return [_written(columns, terms) for terms in ((), *hypotheses)]
 
 
 #: The powers of each term, without its coefficient and the constant term.

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from msgspec import Struct
 
-from genperf.arrays import AnyArray, Array
+from genperf.arrays import AnyArray, Array, Columns
 from genperf.facts import AmongPublished, Lack, Normal, Step, growth_between
 from genperf.panel import Panel
 from genperf.panel.configurations import devices_and_nodes, medians_along
@@ -181,9 +181,7 @@ def trains_networks(panel: Panel, words: Iterable[str]) -> bool:
     return _TRAINING.search(" ".join([*names, *measured, *words]).lower()) is not None
 
 
-def series_of(
-    panel: Panel, along: Mapping[str, AnyArray], work_at: Callable[[Mapping[str, Array]], Array | None]
-) -> MeasuredRates | None:
+def series_of(panel: Panel, along: Columns, work_at: Callable[[Columns], Array | None]) -> MeasuredRates | None:
     """Return the work per second of the configurations `along` the count; None unless devices take a time."""
     count = panel.along()
     if panel.target is None or not panel.target.is_time or not counts_devices(count.name):

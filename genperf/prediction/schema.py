@@ -98,7 +98,8 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
             return True
         counted = [panel.axis.factor, *panel.counts]
         counts = {quote_name(factor.name) for factor in counted if factor is not None}
-        counts |= {render(panel.counted_node)} if panel.counted_node is not None else set()
+        if panel.counted_node is not None:
+            counts.add(render(panel.counted_node))
         sequence, read = panel.find("sequence"), parse(work).names if work else ()
         of_a_batch = self.target.samples in words_of("headers.of_a_batch")
         return (of_a_batch or (sequence is not None and sequence.name in read)) and work not in counts

@@ -67,23 +67,29 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
             words += [f"--{option}", role_value if isinstance(role_value, str) else ",".join(role_value)]
     # A kind of scaling that follows from the work of a step or from the header needs no option.
     follows = schema.scaling is None or schema.target.work or any(note.kind == "job" for note in result.notes)
-    words += [] if follows else ["--scaling", str(schema.scaling)]
-    lets = [("let", f"{name}={formula}") for name, formula in schema.derived.items()]
-    for option, value in dict.fromkeys([*(let for let in lets if "let" not in reading), *schema.reading]):
-        words += [f"--{option}", *([value] if value else [])]
+    if not follows:
+        words += ["--scaling", str(schema.scaling)]
+    lets = [("let", f"{name}={formula}") for name, formula in schema.derived.items() if "let" not in reading]
+    for option, value in dict.fromkeys([*lets, *schema.reading]):
+        words += filter(None, [f"--{option}", value])
     words += ["--model", result.model]
     for name, further_result in result.further.items():
-        words += ["--also-model", f"{name}={further_result.model}"] if further_result.model != "auto" else []
-    words += [word for name, column in schema.mapping.items() for word in ("--map", f"{name}={column}")]
+        if further_result.model != "auto":
+            words += ["--also-model", f"{name}={further_result.model}"]
+    for name, column in schema.mapping.items():
+        words += ["--map", f"{name}={column}"]
     requested = _requested(result)
-    words += ["--quick"] if requested.get("draws") == str(QUICK_DRAWS) else []
+    if requested.get("draws") == str(QUICK_DRAWS):
+        words.append("--quick")
     for name, usual in _USUAL.items():
         value = requested.get(name, usual)
-        words += [f"--{_OPTION.get(name, name)}", value] if value != usual else []
+        if value != usual:
+            words += [f"--{_OPTION.get(name, name)}", value]
     for name in ("fix", "hints"):
         for key, value in _pairs_in(requested.get(name, "")).items():
             words += [f"--{_OPTION.get(name, name)}", f"{key}={value}"]
-    words += ["--pool"] if pooled else []
+    if pooled:
+        words.append("--pool")
     return shlex.join([*words, "--seed", str(result.seed), "-o", "model.json"])
 
 
@@ -249,11 +255,7 @@ class Place(Struct, frozen=True, eq=False, dict=True):
 
 
 def place_of(
-    result: FitResult,
-    question: Question,
-    target: Mapping[str, Any] | None = None,
-    along: str | None = None,
-    whole: bool = True,
+    result: FitResult, question: Question, target: Mapping[str, Any] | None, along: str | None, whole: bool = True
 ) -> Place:
     """Choose a configuration: the target, at a plan's count or twice the largest one where it names none."""
     configuration = checked_values(target or {}, result.schema)

@@ -73,8 +73,10 @@ def features(train: Table, data: pd.DataFrame, plain: bool = False) -> Array:
     if not plain:
         spread = trained.std(axis=0)
         values = (values - trained.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-    named = [f for f in train.categorical if f.distinct > 1]
-    levels = [data[f.name] == level for f in named for level in (f.levels[1:] if plain else f.levels)]
+    levels = list[Any]()
+    for factor in (f for f in train.categorical if f.distinct > 1):
+        # Beside a column of ones the first level needs none.
+        levels += [data[factor.name] == level for level in (factor.levels[1:] if plain else factor.levels)]
     matrix = np.column_stack([np.ones((len(data), 1 if plain else 0)), values, *levels])
     return matrix if matrix.shape[1] else np.zeros((len(data), 1))
 
@@ -112,11 +114,13 @@ def _regression(logarithms: Callable[[_Rows], Sequence[Array]], plain: bool = Fa
     @functools.wraps(logarithms)
     def learner(train: Table, data: pd.DataFrame, interval: float, seed: int) -> LearnerForecast:
         """Train on usable rows and predict usable ones; others have no prediction."""
-        new, counts = features(train, data, plain), train.weights > 0
-        usable, columns = np.isfinite(new).all(axis=1), np.full((3, len(data)), np.nan)
+        new = features(train, data, plain)
+        usable = np.isfinite(new).all(axis=1)
+        columns = np.full((3, len(data)), np.nan)
         if plain or usable.any():
-            x, y = features(train, train.frame, plain)[counts], np.log(train.measured[counts])
-            rows = _Rows(x, y, train.weights[counts], new[usable], interval, seed, train.source)
+            weighs = train.weights > 0
+            x, y = features(train, train.frame, plain)[weighs], np.log(train.measured[weighs])
+            rows = _Rows(x, y, train.weights[weighs], new[usable], interval, seed, train.source)
             columns[:, usable] = logarithms(rows)
         return LearnerForecast.of_logarithms(*columns)
 

@@ -185,11 +185,12 @@ def next_line(facts: Facts) -> str:
     quantities = [(*_reported(facts), three_digits)]
     if facts.column is None and efficiency is not None:
         quantities = [("efficiency", efficiency, "%", whole_percent), *quantities]
-    for what, value, unit, digits in [] if run.little else quantities:
-        texts = ([digits(end) for end in ends[1:]] for ends in (value.ends, run.narrowed(value).ends))
-        now, then = (ends_text(lower, upper, " – ") for lower, upper in texts)
-        if now != then:
-            return f"measure {places}: narrows {what} to {with_unit(then, unit)}"
+    if not run.little:
+        for what, value, unit, digits in quantities:
+            ends_and_expected = ([digits(end) for end in of.ends[1:]] for of in (value, run.narrowed(value)))
+            now, then = (ends_text(lower, upper, " – ") for lower, upper in ends_and_expected)
+            if now != then:
+                return f"measure {places}: narrows {what} to {with_unit(then, unit)}"
     return f"measure {count_text(facts.growth.target.count, name)} itself: no other run narrows this noticeably"
 
 

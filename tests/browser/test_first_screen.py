@@ -67,7 +67,7 @@ def test_counts_of_the_axis_are_written_out(browser: Browser, one: FitResult) ->
 def test_the_table_is_that_of_the_terminals_card(browser: Browser, one: FitResult) -> None:
     browser.open(page(one, VIEW))
     cells = browser.js(f"return {CELLS}")
-    place = place_of(one, VIEW.about(one, {}), VIEW.target)
+    place = place_of(one, VIEW.about(one, {}), VIEW.target, VIEW.along)
     assert cells == [[*row[:4]] for row in rows_of(place.answer)]
     assert [value.partition(" ")[2] for name, value, *_ in cells if name in ("whole job", "job's cost")] == ["h", "€"]
     assert browser.text("glance-verdict").startswith(place.answer.verdict)
