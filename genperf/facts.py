@@ -569,8 +569,10 @@ class Published(Struct, frozen=True):
         """What is known, as the JSON names it: `normal`, `exchange`, `utilisation`, `causes`."""
         placed = None if self.normal is None else self.normal.placed
         numbers: dict[str, Any] = {"normal": placed.to_dict()} if isinstance(placed, Normal) else {}
-        numbers |= {} if self.exchange is None else {"exchange": self.exchange.to_dict()}
-        numbers |= {} if self.utilisation is None else {"utilisation": asdict(self.utilisation)}
+        if self.exchange is not None:
+            numbers["exchange"] = self.exchange.to_dict()
+        if self.utilisation is not None:
+            numbers["utilisation"] = asdict(self.utilisation)
         return {**numbers, **({"causes": [cause.to_dict() for cause in self.causes]} if self.training else {})}
 
 

@@ -432,9 +432,7 @@ def facts_of(
         record=_track_record(result.options, panel, query, curve, growth, expected.verdict),
         unmeasured=unmeasured,
         can_fail=result.feasibility is not None,
-        machines={
-            of: float(values_of(node, query.columns)[0]) for of in LEVELS if (node := panel.node(of)) is not None
-        },
+        machines={n: float(values_of(node, query.columns)[0]) for n in LEVELS if (node := panel.node(n)) is not None},
         training=training,
         quantities=quantities,
         further={name: further_result.schema.target.unit for name, further_result in result.further.items()},

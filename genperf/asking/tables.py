@@ -321,11 +321,9 @@ def _in_table(opened: Recognised, place: Mapping[str, str], names: Sequence[str]
     return {*zip(*texts, strict=True)}
 
 
-def _in_models(
-    fitted: FitResult | GroupedResult, place: Mapping[str, str], names: Sequence[str]
-) -> set[tuple[str, ...]]:
+def _in_models(fitted: FitResult | GroupedResult, at: Mapping[str, str], names: Sequence[str]) -> set[tuple[str, ...]]:
     """Return what some columns were in the runs of a configuration that models saw, at whatever count."""
-    models, named = models_of(fitted, fitted.requested(place).at)
+    models, named = models_of(fitted, fitted.requested(at).at)
     combinations = set[tuple[str, ...]]()
     for levels, model in models:
         panel = model.panel

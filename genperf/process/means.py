@@ -400,7 +400,8 @@ class Mean(Struct, frozen=True, eq=False):
 
     def basis(self, table: Mapping[str, AnyArray]) -> SumBasis:
         """Return the columns of the sum, with all powers at one, at the rows of a table."""
-        rows, unit_powers = len(next(iter(table.values()))), {name: 1.0 for name, _ in self.powers}
+        rows = len(next(iter(table.values())))
+        unit_powers = {name: 1.0 for name, _ in self.powers}
         with np.errstate(all="ignore"):
             columns = np.column_stack([values_of(column.node, {**table, **unit_powers}) for column in self.columns])
             logarithms = [np.log(values_of(node, table)) for _, node in self.powers]
@@ -409,12 +410,14 @@ class Mean(Struct, frozen=True, eq=False):
         if self.kind == "sum":
             ridge[["grows" in column.ways for column in self.columns]] *= GROWING_RIDGE
         names = [names_in(column.node) for column in self.columns]
-        is_raised = np.array([power in read for power in unit_powers for read in names], float).reshape(-1, len(names))
+        raised = np.array([[power in read for read in names] for power in unit_powers], float).reshape(-1, len(names))
         # The power of a count is held at first: it has functions enough.
-        deviation = np.array([POWER_DEVIATION * name.startswith("p_") for name in unit_powers])
-        powers = np.array(logarithms).reshape(-1, rows).T, is_raised, np.ones(len(unit_powers)), deviation
+        deviation = np.array([POWER_DEVIATION if name.startswith("p_") else 0.0 for name in unit_powers])
+        log_powers = np.array(logarithms).reshape(-1, rows).T
+        centre, cost = np.ones(len(unit_powers)), np.zeros(len(ridge))
         growths = np.array(self.growths, int).reshape(-1, 3)
-        return SumBasis(columns, ridge, levels, *powers, growths, columns[:, growths[:, 1]], np.zeros(len(ridge)))
+        at_one = columns[:, growths[:, 1]]
+        return SumBasis(columns, ridge, levels, log_powers, raised, centre, deviation, growths, at_one, cost)
 
     def expression(
         self, constants: Coefficients, columns: set[str], draws: Sequence[Coefficients] = ()

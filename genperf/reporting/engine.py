@@ -107,9 +107,7 @@ def fitting(model: PageModel) -> dict[str, Any] | None:
     need = feasibility.need
     return {
         **{name: getattr(feasibility, name) for name in ("headroom", "succeeded", "failed")},
-        "demands": [
-            [places[name], d.slope, d.centre, d.logarithmic, d.more] for name, d in feasibility.demands.items()
-        ],
+        "demands": [[places[n], d.slope, d.centre, d.logarithmic, d.more] for n, d in feasibility.demands.items()],
         "offsets": [[places[name], levels] for name, levels in feasibility.offsets.items()],
         "certainty": feasibility.certain,
         "byChance": feasibility.by_chance,
