@@ -363,9 +363,10 @@ class NextRun(Struct, frozen=True):
     width: float
     after: float
     within: float | None = None
-    #: Whether the interval is narrow enough already, and whether the configuration lies beyond the data.
+    #: Whether the interval is narrow enough already, whether the configuration lies beyond the data, or was measured.
     met: bool = False
     beyond: bool = False
+    measured: bool = False
 
     @property
     def little(self) -> bool:

@@ -40,7 +40,7 @@ from genperf.vocabulary.headers import (
 )
 from genperf.vocabulary.names import counted_by, is_efficiency, is_relative, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, split_line, verdict_line
-from genperf.words.growth import cost_unit, doubted_efficiency, plan_line, plan_sentence
+from genperf.words.growth import cost_unit, doubted_efficiency, next_sentence, plan_line, plan_sentence
 from genperf.words.numbers import (
     MILLIONS,
     count_text,
@@ -304,7 +304,8 @@ def _beside(facts: Facts) -> dict[str, Any]:
         if growth.price is not None and start.cost is not None:
             plain["start"] |= {"cost": start.cost} if growth.whole else {"cost_per_million": 1e6 * start.cost}
     run, why_none = facts.advice()
-    if run is None:
+    if run is None or not run.places:
+        why_none = why_none if run is None else next_sentence(run, expected.unit)
         return plain | {"next": {"runs": [], "reason": why_none}}
     ends = {"lower": run.narrowed(expected.value).lower, "upper": run.narrowed(expected.value).upper}
     if growth.target.efficiency is not None:

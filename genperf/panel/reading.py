@@ -1258,6 +1258,8 @@ def _with_series(reading: Reading, roles: Roles, settings: Sequence[TableColumn]
             apart = bool(scale) and _combination_count([columns[name], columns[str(scale)]]) == len(np.unique(counts))
             if series and (are_single_runs(series) or few or apart):
                 del series[name]  # nearly each run is of another place or day: that separates no series
+        if {*texts}.isdisjoint(series):
+            series = {}  # batches alone name none
         tells_apart = any(RUNS_APART in columns[n].reasons for n in series)
         if series and len(counts) and have_few_counts(series, counts, per_worker) and not tells_apart:
             series = {}

@@ -32,7 +32,7 @@ from genperf.table.clean import faults_of, label, labels, numbers
 from genperf.table.opened import open_source, understood
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE
-from genperf.vocabulary.names import column_named, plain_name
+from genperf.vocabulary.names import canonical_of, column_named, plain_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,10 +203,15 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
 
 def named_as(source: Source, schema: Schema) -> Source:
     """Return cells under a model's names: `gpus` or `world_size` for its `GPUs`, `nodes` for a part of its machine."""
-    lacking = {*schema.group, *(factor.name for factor in schema.factors)} - {*source.columns}
-    spelled = {plain_name(name): name for name in lacking}
+    columns = {*schema.group, *(factor.name for factor in schema.factors)}
+    lacking = columns - {*source.columns}
+    spelled = {spelt: name for name in lacking for spelt in (canonical_of(name), plain_name(name))}
     # A column that the model lacks may name a part of the machine.
-    names = {name: spelled.get(plain_name(name)) or schema.panel.meant(name, True) for name in source.columns}
+    names = {
+        name: spelled.get(plain_name(name)) or spelled.get(canonical_of(name) or name) or schema.panel.meant(name, True)
+        for name in source.columns
+        if name not in columns
+    }
     return source.renamed({name: meant for name, meant in names.items() if lacking and meant not in source.columns})
 
 

@@ -56,6 +56,7 @@ def read_as(source: Source, schema: Schema, unit: str | None = None, **further_r
     # The first of several groups has its own batch, and runs of all are read.
     work = work if work and parse(work).names <= columns else schema.target.work
     roles: dict[str, Any] = {**roles_of(schema), "work": work, "unit": unit or reading.get("unit")}
+    roles |= {"scaling": schema.scaling}
     roles |= {"where": reading.get("where"), "skip_bad_rows": "skip-bad-rows" in reading}
     roles |= {option: reading[option] for option in ("weight", "repeat") if reading.get(option) in source.columns}
     also = [text for option, text in schema.reading if option == "also"]
@@ -74,7 +75,10 @@ def read_as(source: Source, schema: Schema, unit: str | None = None, **further_r
 def _completed(source: Source, schema: Schema, formulas: Collection[str]) -> tuple[Source, list[Note]]:
     """Return runs with the factors that they lack, as `predict` completes them, and a note of what is taken."""
     lacking = [f for f in schema.factors if f.name not in {*source.columns, *formulas}]
-    query = attempted(query_of, source, schema, True) if lacking and not schema.group else None
+    of_all = {} if schema.legend is None else schema.legend.columns
+    # What each group has its own of is not that of the first.
+    differs = any(f.distinct == 1 and (f.name not in of_all or of_all[f.name].distinct > 1) for f in lacking)
+    query = attempted(query_of, source, schema, True) if lacking and not (schema.group and differs) else None
     cells = {f.name: query.columns[f.name] for f in lacking} if isinstance(query, Query) else {}
     taken = join_values({f.name: cells[f.name].tolist()[0] for f in lacking if f.distinct == 1 and cells})
     notes = [Note(f"no column has it, and taken as in all runs of the model: {taken}", "taken")] if taken else []
@@ -83,11 +87,15 @@ def _completed(source: Source, schema: Schema, formulas: Collection[str]) -> tup
 
 def _measured_from(schema: Schema, columns: Collection[str]) -> dict[str, str]:
     """Return the only rate of some columns, or else time of a step, and the formula of the measured column over it."""
-    target, panel, work = schema.target, schema.panel, schema.panel.step.total
+    target, panel, step = schema.target, schema.panel, schema.panel.step
+    # What devices share, or is assumed to grow with them, is no amount.
+    work = step.total if step.known in ("measured", "columns") else None
     headers = {n: header for n in columns if (header := header_of(n)).kind == "rate" or header.of == "step"}
     rates, alike = [n for n in headers if headers[n].kind == "rate"], in_another_unit(target.throughput, columns)
     name, *others = [alike] if alike else rates or [*headers] or [""]
-    if others or not name or work is None or not target.is_time or not (rates or schema.of_steps):
+    # Times of a job and of a step are not of one thing.
+    is_alike = target.is_time and panel.timed == "step" and (rates or schema.of_steps)
+    if others or not name or not is_alike or (target.throughput and work is None):
         return {}
     header, of_a_step = headers[name], quantities_of(panel, {"work": work, "value": 1.0})
     above, below = TIME_UNITS[header.unit]
@@ -102,7 +110,7 @@ def _measured_from(schema: Schema, columns: Collection[str]) -> dict[str, str]:
             return {}
         seconds = f"({render(amount)})*{above / below}/({quote_name(name)}*({render(of_one)}))"
     of_target = DURATIONS.get(header_of(target.throughput).unit, 1.0)
-    return {name: f"({render(work)})*{of_target}/({seconds})" if target.throughput else seconds}
+    return {name: f"({render(work)})*{of_target}/({seconds})" if work is not None and target.throughput else seconds}
 
 
 def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFrame | None) -> FitResult:

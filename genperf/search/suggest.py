@@ -298,17 +298,16 @@ def suggest(
     named_values = {name: value for name, value in values.items() if name in target_columns} or values
     width = (interval_now.upper - interval_now.lower) / (2.0 * interval_now.value)
     is_met = within is not None and width <= within and not blind
-    if is_met:
-        chosen = ranked = pd.DataFrame(
-            columns=[*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"]
-        )
-    else:
-        # Where no run below the target narrows it, the target itself does.
-        for could_be in [_candidates(result, query, candidates), *([query] if candidates is None else [])]:
-            ranking = _ranking_of(result, could_be, query, width, cost, work, band, rated_step)
-            ranked = ranking.best_first(ranking.start, ranking.contained)
-            if len(chosen := ranking.batch(ranked, k, within)):
-                break
+    is_measured = candidates is None and result.panel.runs_at(query.columns)[0] is not None
+    chosen = ranked = pd.DataFrame(columns=[*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"])
+    # Where no run below the target narrows it, the target itself does, unless it was measured.
+    below = None if is_met else _candidates(result, query, candidates)
+    itself = None if is_met or is_measured or candidates is not None else query
+    for possible in filter(None, (below, itself)):
+        ranking = _ranking_of(result, possible, query, width, cost, work, band, rated_step)
+        ranked = ranking.best_first(ranking.start, ranking.contained)
+        if len(chosen := ranking.batch(ranked, k, within)):
+            break
     # A run of the configuration itself shows what appears there.
     is_other = any((chosen[name] != value).all() for name, value in values.items())
     beyond = is_other and bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
@@ -316,7 +315,9 @@ def suggest(
     places = places_of(values, named_values, chosen)
     # What is narrow enough is the interval that a run narrows; else it is shown as every answer shows it.
     target_interval = interval_now if is_met else expected
-    following_run = NextRun(named_values, places, target_interval, width, after, within, is_met, beyond)
+    following_run = NextRun(named_values, places, target_interval, width, after, within, is_met, beyond, is_measured)
+    if is_measured and following_run.little:
+        following_run, chosen = replace(following_run, places=()), chosen.iloc[:0]
     # Called by its count, as in every answer.
     following_run = following_run if counted is None else following_run.differing(values, counted.name)
     samples = None if rated_step is None else rated_step.at(query.columns)
@@ -437,8 +438,11 @@ def places_of(target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.Da
     return tuple({str(n): row[n] for n in differing} for row in rows)
 
 
-def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.DataFrame | None) -> Query:
-    """Return the configurations that could be measured, as given, or doublings of the workers below the target."""
+def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.DataFrame | None) -> Query | None:
+    """Return the configurations that could be measured, as given, or doublings of the workers up to the target.
+
+    None where the target was measured, and all that are smaller.
+    """
     if candidates is not None:
         return read_query(candidates, result.schema)
     if result.panel.axis.factor is None:
@@ -461,6 +465,8 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
     # The last count is the target's.
     below = possible[possible < len(counts) - 1]
     proposed = below if below.size else possible
+    if not proposed.size and measured[-1]:
+        return None
     if not proposed.size:
         tried = listed([f"{count:g}" for count in dict.fromkeys(counts.tolist())])
         fault = f"the runs at {factor.name} = {tried} were measured already"
@@ -470,8 +476,11 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
     return query_of(source_of_columns({name: cells[proposed] for name, cells in columns.items()}), result.schema)
 
 
-def _toward(result: FitResult, target: Query) -> Query:
-    """Return the target of one worker, and runs on the way to it: its sizes at the measured ends, doubled together."""
+def _toward(result: FitResult, target: Query) -> Query | None:
+    """Return the target of one worker, and runs on the way to it: its sizes at the measured ends, doubled together.
+
+    None where all were measured.
+    """
     at = {name: cells[0] for name, cells in target.columns.items()}
     beyond = {f.name: f.upper for f in result.panel.factors if f.numeric and float(at[f.name]) > f.upper}
     steps = max((np.ceil(np.log2(float(at[name]) / upper)) for name, upper in beyond.items() if upper > 0.0), default=0)
@@ -480,7 +489,7 @@ def _toward(result: FitResult, target: Query) -> Query:
     columns |= {name: np.minimum(upper * multiples, float(at[name])) for name, upper in beyond.items()}
     possible = np.flatnonzero([run is None for run in result.panel.runs_at(columns)])
     if not possible.size:
-        raise GenperfError("the target was measured already", hint="--candidates CSV, with the runs that could be")
+        return None
     return query_of(source_of_columns({name: cells[possible] for name, cells in columns.items()}), result.schema)
 
 

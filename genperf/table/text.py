@@ -722,10 +722,11 @@ def _with_header(text: str, records: list[Record], delimiter: str) -> tuple[list
     header_row = next((k for k, (_, cells) in enumerate(records[:FIRST_ROWS]) if len(cells) > 1), 0)
     line, cells = records[header_row]
     with_value = sum(parts_of(cell.strip().strip('"')) is not None for cell in cells)
-    if len(cells) < 2 or 2 * with_value < len(cells):
+    if len(cells) < 2 or not with_value:
         return records, []
     header, steps = _commented_header(text, records[header_row], delimiter)
-    if header is not None:
+    # A row that is mostly of levels, or of a run that failed, is none of names.
+    if header is not None and (2 * with_value >= len(cells) or (_are_known(header[1]) and not _are_known(cells))):
         return [*records[:header_row], *_under_comments(text, header, records[header_row:])], steps
     if header_row or not all(map(_is_number, cells)):
         return records, []
@@ -747,11 +748,16 @@ def _commented_header(text: str, first: Record, delimiter: str) -> tuple[Record 
             names = with_units(rows)[0][1]
             notes = [step(f"{counted(rows_behind, 'row')} behind '#' left out")] if rows_behind else []
             candidates.append(((place, names), notes))
-            if any(header_of(name).kind or canonical_of(name) for name in names):
+            if _are_known(names):
                 return candidates[-1]
         fields = _split(comment.lstrip("# \t"), delimiter)
         rows_behind += len(fields) == len(cells) and all(map(_is_number, fields))
     return candidates[0] if candidates else (None, [])
+
+
+def _are_known(names: Sequence[str]) -> bool:
+    """Tell whether one of some names is that of a column at least."""
+    return any(header_of(name).kind or canonical_of(name) for name in names)
 
 
 def _below(header: str, line: str) -> list[str]:

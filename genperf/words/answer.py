@@ -142,8 +142,6 @@ def _next(facts: Facts) -> str:
         return f"measure a run with {join_values(facts.unmeasured)}: no measured run shows it"
     run, why_none = facts.advice()
     if run is None:
-        if facts.measured is not None and not facts.expected.fails:
-            return f"nothing to measure: {join_values(facts.place)} was measured"
         return f"no next run is proposed: {why_none}"
     _, now, unit = _reported(facts)
     return next_sentence(run.differing(facts.at, facts.growth.name), unit, now)

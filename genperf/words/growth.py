@@ -476,6 +476,8 @@ def next_sentence(run: NextRun, unit: str, reported: Interval | None = None) -> 
     now = Interval(*(end / size for end in now.ends))
     if run.met:
         return f"the interval at {where} is {_range_text(now, unit)}, narrow enough: nothing needs measuring"
+    if not run.places and run.measured:
+        return f"nothing to measure: {where} was measured"
     if not run.places:
         return f"no candidate narrows the interval at {where}, {_range_text(now, unit)}"
     places = "; ".join(join_values(place) for place in run.places)

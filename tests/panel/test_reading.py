@@ -96,6 +96,16 @@ def test_where_a_run_was_written_down_is_no_factor() -> None:
     assert read_columns({**series, "source": lines}).roles.texts["group"] == "network"
 
 
+def test_batches_name_series_only_beside_what_names_them() -> None:
+    """A folder of a file for each count is read as one table of the same rows."""
+    counts, batches = [1, 2, 4, 8] * 2, [16] * 4 + [32] * 4
+    columns = {"gpus": counts, "batch_per_gpu": batches, "step_s": [0.1 + 0.01 * n for n in range(8)]}
+    files = {"file": [f"bench_{count}" for count in counts], **columns}
+    for read in (columns, files):
+        roles = read_columns(read).roles.texts
+        assert (roles["intrinsic"], "group" in roles) == ("batch_per_gpu", False)
+
+
 def test_what_other_columns_tell_is_no_factor() -> None:
     columns = {
         "gpus": [1, 2, 4] * 4,

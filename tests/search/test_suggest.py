@@ -204,6 +204,17 @@ def test_where_no_smaller_run_tells_of_the_target_it_is_proposed_itself() -> Non
     assert suggest(result, {"gpus": 64}).chosen["gpus"].tolist() == [64.0]
 
 
+@pytest.mark.parametrize("counts", [[1, 2, 4, 8], [1, 2, 8]])
+def test_a_configuration_that_was_measured_is_proposed_no_more(counts: list[int]) -> None:
+    """Whether or not a smaller count is left: `ask` and `suggest` say the same."""
+    runs = pd.DataFrame({"gpus": counts, "s": [0.1 + 0.01 * n for n in counts]})
+    advice = suggest(gp.fit(gp.read_table(runs, time="s", extrinsic="gpus")), {"gpus": 8})
+    assert (len(advice.chosen), advice.sentence) == (0, "nothing to measure: gpus=8 was measured")
+    answer = gp.ask(runs, gpus=8)
+    assert answer.sentences["next"] == "Nothing to measure: gpus=8 was measured."
+    assert answer.to_dict()["next"] == {"runs": [], "reason": advice.sentence}
+
+
 # --- advice for a model of memory: formulas read it by its name, and what needs a time is refused in words -----------
 
 

@@ -188,6 +188,49 @@ def test_a_column_may_be_spelt_otherwise(shell: Shell) -> None:
         assert "3 of 3 inside" in done(shell, "verify", "rates.csv", "spelt.csv")
 
 
+GROUPS = "gpus,dtype,global_batch,step_ms\n" + "".join(
+    f"{n},{dtype},64,{speed * 100 * (1 + 3 / n):.1f}\n"
+    for dtype, speed in (("fp32", 2), ("bf16", 1))
+    for n in (1, 2, 4, 8)
+)
+
+
+def test_columns_of_groups_and_measured_ones_may_be_named_otherwise_or_lacking(shell: Shell) -> None:
+    Path("runs.csv").write_text(GROUPS)
+    done(shell, "fit", "runs.csv", "-q", "-o", "m.json")
+    model = gp.load_model("m.json")
+    assert model.group == ("dtype",)
+    new = pd.read_csv("runs.csv").iloc[[2, 7]].drop(columns="global_batch").rename(columns={"dtype": "Precision"})
+    printed = [gp.verify(model, new), gp.verify(model, new.rename(columns={"step_ms": "avg iteration [ms]"}))]
+    assert [run["place"].tolist() for run in (answer.runs for answer in printed)] == [["inside"] * 2] * 2
+    assert "taken as in all runs of the model: global_batch=64" in str(printed[0])
+    assert model.predict(new)["dtype"].tolist() == ["fp32", "bf16"]
+    # What each group has its own of is said by no other.
+    Path("own.csv").write_text(GROUPS.replace(",bf16,64", ",bf16,128"))
+    done(shell, "fit", "own.csv", "-q", "-o", "own.json")
+    new.to_csv("new.csv", index=False)
+    assert "no column 'global_batch'" in refusal(shell, "verify", "own.json", "new.csv")
+
+
+def test_times_of_a_step_are_none_of_an_epoch(shell: Shell) -> None:
+    """They were compared with it: a gate that passes whatever it is given."""
+    Path("runs.csv").write_text("gpus,epoch_min,global_batch\n1,100,256\n2,52,256\n4,27,256\n8,15,256\n")
+    for header, value in (("step_ms", 170), ("images_per_s", 800)):
+        Path("new.csv").write_text(f"gpus,{header},global_batch\n4,{value},256\n")
+        assert "no column 'epoch_min'" in refusal(shell, "verify", "runs.csv", "new.csv")
+
+
+def test_a_model_of_shared_work_is_updated_as_it_was_fitted(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,step_ms\n1,1000\n2,510\n4,270\n8,150\n")
+    Path("new.csv").write_text("gpus,step_ms\n16,90\n")
+    done(shell, "fit", "runs.csv", "-q", "-o", "m.json")
+    assert "moved: gpus=16" in done(shell, "verify", "m.json", "new.csv", "--update")
+    assert gp.load_model("m.json").schema.scaling == "strong"
+    # Images a second are no time where the work of a step is not known.
+    Path("rates.csv").write_text("gpus,images_per_s\n4,800\n")
+    assert "no column 'step_ms'" in refusal(shell, "verify", "m.json", "rates.csv")
+
+
 def test_a_run_that_failed_is_named(shell: Shell) -> None:
     Path("failed.csv").write_text("gpus,step_s\n8,OOM\n4,1.2\n1,\n")
     out = done(shell, "verify", "history.csv", "failed.csv", "--github")
