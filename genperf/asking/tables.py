@@ -53,6 +53,7 @@ from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, MOST_EFFICIENT, Reading
 from genperf.prediction import Schema, stack_of
 from genperf.prediction.predict import THROUGHPUT
+from genperf.prediction.schema import is_list
 from genperf.result import FitResult, GroupedResult, is_model
 from genperf.search.problem import models_of
 from genperf.search.space import read_grid
@@ -199,7 +200,7 @@ def ask(
         in_headers = source is not None and any(words_in(want) <= words_in(column) for column in source.columns)
         if _QUESTION.search(want) or (" " in want.strip() and not (header_of(want).kind or in_headers)):
             requested[SCALE], want = want, None
-    lists = {n: list(values) for n, values in requested.items() if isinstance(values, (list, tuple, range, np.ndarray))}
+    lists = {n: list(values) for n, values in requested.items() if is_list(values)}
     places = list[dict[str, str]]()
     for values in product(*lists.values()):
         place = {**requested, **dict(zip(lists, values, strict=True))}

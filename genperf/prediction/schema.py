@@ -241,7 +241,7 @@ def query_of(
 
 def combine(values: Mapping[str, Any]) -> dict[str, AnyArray]:
     """Combine values by name, each with each, the last name's values changing fastest."""
-    lists = {k: list(v) if _is_list(v) else [v] for k, v in values.items()}
+    lists = {k: list(v) if is_list(v) else [v] for k, v in values.items()}
     rows = math.prod(len(v) for v in lists.values()) if lists else 0
     if rows > MOST_ROWS:
         raise TableError(f"{rows} combinations are requested, {MOST_ROWS} at most", hint="give fewer values")
@@ -251,7 +251,8 @@ def combine(values: Mapping[str, Any]) -> dict[str, AnyArray]:
     return {name: np.fromiter(cells, object, rows) for name, cells in zip(lists, columns, strict=True)}
 
 
-def _is_list(value: Any) -> bool:
+def is_list(value: Any) -> bool:
+    """Tell whether a value of a question is several, as a list, an array or a Series has them."""
     # A Series is known by its dimension: nothing need be imported for it.
     return (isinstance(value, Sequence) and not isinstance(value, str)) or getattr(value, "ndim", 0) == 1
 
@@ -272,21 +273,21 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """Return values by the model's names: of factors, groups, inputs of derived factors, and parts of the machine."""
     factor_names, legend = [f.name for f in schema.factors], schema.panel.legend
     for name in [n for n in values if not {schema.panel.meant(n)} & {*factor_names, *schema.group}]:
-        is_list = _is_list(values[name])
+        several = is_list(values[name])
         # A multiple of a factor, or one name that holds several, `2x8`, which a list would have to repeat for each.
-        stated = [] if legend is None else [*legend.synonyms, *([] if is_list else legend.names)]
+        stated = [] if legend is None else [*legend.synonyms, *([] if several else legend.names)]
         if column := column_named(name, stated):
-            cells = values[name] if is_list else [values[name]]
+            cells = values[name] if several else [values[name]]
             # Each cell means values of the same factors.
             meanings = [question(schema.panel, {column: label(cell)}).at for cell in cells]
             by_factor = {factor: [meaning[factor] for meaning in meanings] for factor in meanings[0]}
-            meant_values = by_factor if is_list else meanings[0]
+            meant_values = by_factor if several else meanings[0]
             values = {**{n: value for n, value in values.items() if n != name}, **meant_values}
     inputs = {name for text in schema.derived.values() for name in parse(text).names}
     # Two names of one factor with one value mean it once: 64, "64" and 64.0 are alike.
     meant = dict[tuple[str, str], str]()
     for name, value in values.items():
-        cells = map(str, value if _is_list(value) else [value])
+        cells = map(str, value if is_list(value) else [value])
         alike = [cell if (number := amount(cell)) is None else number for cell in cells]
         meant.setdefault((schema.panel.meant(name), str(alike)), name)
     values = {name: values[name] for name in meant.values()}
@@ -302,7 +303,7 @@ def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """Return single values by the model's names, numbers and measured levels; a list stays as it is."""
     values_by_factor = known_names(values, schema)
     for factor in schema.factors:
-        if factor.name in values_by_factor and not _is_list(values_by_factor[factor.name]):
+        if factor.name in values_by_factor and not is_list(values_by_factor[factor.name]):
             cells = {factor.name: np.array([values_by_factor[factor.name]], dtype=object)}
             source = source_of_columns(cells, unit="")
             (values_by_factor[factor.name],) = _checked(factor, source, schema).tolist()

@@ -303,11 +303,12 @@ def optimize(
         attempts = [(group, attempted(_solve, model, task, group)) for group, model in models]
     failures = [(group, error) for group, error in attempts if isinstance(error, GenperfError)]
     if len(failures) == len(attempts):
-        group, error = failures[0]
+        error = failures[0][1]
         if len({failure.message for _, failure in failures}) == 1:
             raise error
-        others = counted(len(failures) - 1, "other group")
-        raise GenperfError(f"{join_values(group)}: {error.message}; no answer of {others} either", hint=error.hint)
+        told = [f"{', '.join(group.values())}: {failure.message}" for group, failure in failures]
+        more = [f"{len(told) - LISTED} more without an answer"] if len(told) > LISTED else []
+        raise GenperfError("; ".join([*told[:LISTED], *more]), hint=error.hint)
     notes = [Note(f"{', '.join(group.values())}: {error.message}", "group_infeasible") for group, error in failures]
     return _optimum_of([attempt for _, attempt in attempts if isinstance(attempt, _Solved)], task, notes[:LISTED])
 

@@ -545,7 +545,7 @@ def _without_notes(table: Sequence[Record]) -> list[Record]:
 
 def counts_vary(cells: Mapping[str, Any], named: bool = True) -> bool:
     """Tell whether a column of devices, nodes, threads or the like varies, and stands beside a `named` result."""
-    texts = {name: [str(cell) for cell in column if cell != ""] for name, column in cells.items()}
+    texts = {name: [text for text in map(str, column) if text] for name, column in cells.items()}
     parsed = [[parts_of(cell) for cell in texts[name]] for name in cells if counts_scale(name)]
     counts = [[cell.number if cell else "" for cell in column] for column in parsed]
     # `8x A100` counts devices, whatever its header says.

@@ -517,6 +517,14 @@ def test_two_configurations_in_words_are_two_and_no_grid(shell: Shell, words: st
     assert_says(done(shell, "ask", "runs.csv", *question), ["tp=4, pp=1", "tp=2, pp=2"])
 
 
+def test_python_asks_of_any_list_and_reads_frames_with_missing_cells() -> None:
+    runs = pd.DataFrame({"gpus": pd.array([1, 2, 4, 8, None], dtype="Int64"), "step_s": [0.2, 0.21, 0.22, 0.23, 0.5]})
+    for counts in (pd.Series([16, 32]), pd.Index([16, 32]), np.array([16, 32])):
+        assert [answer.to_dict()["at"]["gpus"] for answer in gp.ask(runs[:4], gpus=counts)] == [16.0, 32.0]
+    assert gp.ask(runs[:4], gpus=np.array(16)).to_dict()["at"]["gpus"] == 16.0
+    assert gp.fit(runs.astype(object)).schema.rows > 0
+
+
 def test_python_asks_in_words_without_a_number_as_the_command_line_does() -> None:
     runs = pd.DataFrame({"gpus": [8, 16, 32], "images_per_s": [1900.0, 3740.0, 7300.0]})
     assert gp.ask(runs, "is this scaling normal?").value == gp.ask(runs).value

@@ -64,6 +64,15 @@ def test_a_group_without_an_answer_is_named(fitted: GroupedResult) -> None:
         gp.optimize(fitted, OVER, "time < 0.01")
 
 
+def test_where_no_group_has_an_answer_each_says_how_near_it_comes(fitted: GroupedResult) -> None:
+    with pytest.raises(GenperfError) as raised:
+        gp.optimize(fitted, OVER, job=Job(samples=1e9), goal=Goal(deadline=1.0))
+    assert (
+        len(re.findall(r"[xy], (32|64): no configuration is done within 1 s: the fastest takes", str(raised.value)))
+        == 3
+    )
+
+
 def test_groups_of_different_scaling_are_compared_by_their_time() -> None:
     """Only the steps of slow, which hardly change, keep the work of each: their throughput is no other group's."""
     seconds = {"slow": (0.130, 0.131, 0.137), "fast": (0.0535, 0.0365, 0.0300)}
