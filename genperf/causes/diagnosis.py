@@ -18,6 +18,7 @@ from genperf.formula import names_in, parse, values_of
 from genperf.models.network import checked_hints, network_of
 from genperf.panel import Table
 from genperf.panel.configurations import devices_and_nodes
+from genperf.panel.legend import same
 from genperf.panel.options import phase_seconds
 from genperf.panel.panel import Median, Panel, samples_of
 from genperf.prediction import PredictedFrom
@@ -229,7 +230,7 @@ def _configurations_at(panel: Panel, at: dict[str, Any]) -> list[int]:
         if column not in scaled:
             requested[column] = value
     rows = panel.runs
-    matching = [j for j, row in enumerate(rows) if all(_is_level(row[n], value) for n, value in requested.items())]
+    matching = [j for j, row in enumerate(rows) if all(same(str(row[n]), str(value)) for n, value in requested.items())]
     if not matching:
         raise GenperfError(f"no run has {join_values(requested)}", hint="measured values of the factors")
     unscaled = [f.name for f in panel.factors if f.distinct > 1 and f.name not in scaled]
@@ -240,14 +241,6 @@ def _configurations_at(panel: Panel, at: dict[str, Any]) -> list[int]:
         chosen.sort(key=lambda j: [float(rows[j][name]) for name in names if name in scaled])
         chosen = [chosen[int(k)] for k in np.linspace(0, len(chosen) - 1, MOST_RUNS).round()]
     return chosen
-
-
-def _is_level(value: float | str, wanted: Any) -> bool:
-    """Tell whether a measured value is a given one, a number or a text."""
-    try:
-        return bool(np.isclose(float(value), float(wanted)))
-    except ValueError:
-        return str(value) == str(wanted)
 
 
 def _work_of_device(schema: Schema, panel: Panel, columns: Columns, devices: Array, work: str | None) -> Array:

@@ -306,9 +306,9 @@ def optimize(
         error = failures[0][1]
         if len({failure.message for _, failure in failures}) == 1:
             raise error
-        told = [f"{', '.join(group.values())}: {failure.message}" for group, failure in failures]
-        more = [f"{len(told) - LISTED} more without an answer"] if len(told) > LISTED else []
-        raise GenperfError("; ".join([*told[:LISTED], *more]), hint=error.hint)
+        messages = [f"{', '.join(group.values())}: {failure.message}" for group, failure in failures]
+        more = [f"{len(messages) - LISTED} more without an answer"] if len(messages) > LISTED else []
+        raise GenperfError("; ".join([*messages[:LISTED], *more]), hint=error.hint)
     notes = [Note(f"{', '.join(group.values())}: {error.message}", "group_infeasible") for group, error in failures]
     return _optimum_of([attempt for _, attempt in attempts if isinstance(attempt, _Solved)], task, notes[:LISTED])
 
