@@ -439,7 +439,7 @@ def places_of(target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.Da
 
 
 def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.DataFrame | None) -> Query | None:
-    """Return the configurations that could be measured, as given, or doublings up to the target; None where none is left."""
+    """Return what could be measured, as given, or doublings up to the target; None where none is left."""
     if candidates is not None:
         return read_query(candidates, result.schema)
     if result.panel.axis.factor is None:
@@ -474,7 +474,7 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
 
 
 def _toward(result: FitResult, target: Query) -> Query | None:
-    """Return the target of one worker and runs on the way, sizes doubled from measured ends; None where none is left."""
+    """Return the target of one worker and runs on the way, their sizes doubled; None where none is left."""
     at = {name: cells[0] for name, cells in target.columns.items()}
     beyond = {f.name: f.upper for f in result.panel.factors if f.numeric and float(at[f.name]) > f.upper}
     steps = max((np.ceil(np.log2(float(at[name]) / upper)) for name, upper in beyond.items() if upper > 0.0), default=0)
