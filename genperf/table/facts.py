@@ -34,6 +34,8 @@ MOST_READ = 600_000
 FEWEST_ALIKE = 64
 #: Characters of a line that are read: dumps of configurations are longer, and each fact costs a search.
 LONGEST_LINE = 4000
+#: Characters of a title of runs, at most. A guess: a line of prose.
+LONGEST_TITLE = 80
 #: Counts in a line up to which it may tell of several runs.
 MOST_OF_A_LINE = 64
 #: Characters of a line in which a failure is reported; a paragraph may mention one further behind. A guess.
@@ -201,6 +203,11 @@ def _kind_of(unit: str) -> str:
     return "" if is_name else header_of(f"x ({unit})").kind
 
 
+def _measures(unit: str) -> bool:
+    """Tell whether a unit is that of a time, a rate or what follows from one, `TFLOPs per GPU`."""
+    return _kind_of(unit) != "" or FORMS.result.match(unit.lower()) is not None
+
+
 @lru_cache(maxsize=20_000)
 def _is_count(key: str) -> bool:
     return counts_scale(key) or meant_by(key) in _COUNTED_IN_RUNS or key.lower().endswith("visible_devices")
@@ -261,6 +268,8 @@ def _facts_by_pattern(line: str) -> Iterator[tuple[str, Any, str]]:
         line = FORMS.of_slurm.sub(lambda match: "--nodes=" if match["nodes"] else "--gpus-per-node=", line)
     if " = " in line:
         line = FORMS.comes_to.sub(r"\g<value> \g<unit>", line)
+    if "/s)" in line:
+        line = FORMS.in_short.sub(r"\g<short>", line)
     of_line = FORMS.unit_of_line.search(line)
     taken: list[tuple[int, int]] = []
     for pattern in _PATTERNS if any(map(str.isdigit, line)) else ():
@@ -325,7 +334,7 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
         return True
     if pattern is FORMS.flag and len(key) == 1 and len(value) > MOST_OF_A_FLAG:
         return True
-    if unit and _kind_of(unit) and (counts or ("/" in unit and FORMS.counted.search(key_as_written))):
+    if unit and _measures(unit) and (counts or ("/" in unit and FORMS.counted.search(key_as_written))):
         return True  # `4 GPUs: 385 img/s`, `on 4 GPUs: 385 img/s`: the count is the fact
     if (
         pattern is FORMS.pair
@@ -339,6 +348,9 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
         count_behind = FORMS.counted.match(match.string, match.start("value"))
         if count_behind is not None and _is_count(count_behind["key"]):
             return True  # `Throughput: 1 GPU: 250 img/s`
+    rate = FORMS.alone.match(match.string, match.start("value")) if pattern is FORMS.pair and counts else None
+    if rate is not None and _measures(rate["unit"]):
+        return True  # `4 GPUs: 385 training img/s`
     if pattern is FORMS.pair and counts and ("." in value or match.string.startswith("%", match.end("value"))):
         return True  # `4 GPUs: 95 %`
     if (pattern is not FORMS.alone and FORMS.source_file.search(key)) or (clock and FORMS.day_and_hour.search(key)):
@@ -367,7 +379,7 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
         key_before = FORMS.printed_beside.search(match.string[: match.start()])
         if key_before and FORMS.number_behind.match(match.string, match.end()):
             return None  # `loss 3.2 samples/s 97.9`: what seems a unit is the key of the next number
-        if unit[0] != "/" and not _kind_of(unit) and not is_result(unit) and FORMS.result.match(unit.lower()) is None:
+        if unit[0] != "/" and not _measures(unit) and not is_result(unit):
             return None
         key, unit = unit if unit[0] != "/" else "rate (1/s)", ""
     elif pattern is FORMS.of:
@@ -469,8 +481,6 @@ def _has_result(line: str) -> bool:
 def runs_of(text: str) -> list[Run]:
     """Return the runs that a text tells of: from one count or chosen size to the next, or under headings if more."""
     text = FORMS.between_rules.sub(r"# \g<title>", text)
-    if "**" in text:
-        text = FORMS.emphasis.sub(lambda match: match["text"] or match["last"], text)
     if (of_blocks := _runs_of_blocks(text)) is not None:
         return of_blocks
     by_heading = _runs(text, by_heading=True) if re.search(r"(?m)^(?:#{1,4} +\S|[ \t]*\[|\*\*)", text) else []
@@ -524,7 +534,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
     }
     lines = text.replace("\r", "\n").split("\n")
     before_commands: tuple[Run, bool] | None = None
-    titles, heading_text = _titles_of_lists(lines), ""
+    titles, titles_of_blocks, heading_text = _titles_of_lists(lines), _titles_of_blocks(lines), ""
     for number, (line, names_a_run) in enumerate(_with_names(lines), 1):
         if not line:
             continue
@@ -534,10 +544,11 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
         if FORMS.command.match(line):
             # What the next program measures is of another run; what stands before the first is said of all.
             before_commands = before_commands or (run.following(number), run.measured)
-            if not before_commands[1] and (run.measured or run.failure):
+            # Behind several runs, `reproduce with: …`, it is of none in particular.
+            if (not before_commands[1] or len(runs) > 1) and (run.measured or run.failure):
                 runs.append(run := (run if heading_text else before_commands[0]).following(number))
         heading = FORMS.heading.match(line) if line[:1] in "#*[ \t" and not _has_result(line) else None
-        heading_text = line.strip(" \t*#:[]") if heading else heading_text
+        heading_text = line.strip(" \t*#:[]") if heading or number in titles_of_blocks else heading_text
         if ((by_heading and heading) or number in titles) and run.measured:
             runs.append(run := run.following(number))
         if title := titles.get(number):
@@ -560,7 +571,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
                 continue
             counts |= {_key_meaning(key)}
             of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
-            names_next = of_settings or _names_a_method(key)
+            names_next = of_settings or _names_a_method(key) or (number in titles_of_blocks and bool(canonical_of(key)))
             names_next |= not by_heading and (_is_count(key) or key == size or (of_a_row and run.has_row))
             if names_next and _differs_from_run(run, key, value) and run.measured:
                 runs.append(run := run.following(number))
@@ -631,9 +642,9 @@ def _with_one_time(runs: list[Run]) -> list[Run]:
 
 def _with_headings(runs: list[Run]) -> list[Run]:
     """Return runs with the heading above each as its section, where settings do not tell them all from each other."""
-    settings = {str({k: v[-1] for k, v in run.values.items() if k not in run.results}) for run in runs}
-    headings = {run.heading for run in runs} - {""}
-    if len(settings) < len(headings) == len(runs):
+    settings = [str({k: v[-1] for k, v in run.values.items() if k not in run.results}) for run in runs]
+    under_headings = {(run.heading, setting) for run, setting in zip(runs, settings, strict=True) if run.heading}
+    if len({*settings}) < len(under_headings) == len(runs):
         for run in runs:
             run.values.setdefault("section", [run.heading])
     return runs
@@ -648,6 +659,20 @@ def _titles_of_lists(lines: Sequence[str]) -> dict[int, str]:
         if not any(_is_count(key) for key, *_ in facts_of(line))
     }
     return titles if len({*titles.values()}) == len(titles) > 1 else {}
+
+
+def _titles_of_blocks(lines: Sequence[str]) -> set[int]:
+    """Return the lines, by number, right above those that tell of a run each: no count and no result is in a title."""
+    titles, above = set[int](), 0
+    for number, line in enumerate(lines, 1):
+        keys = [(_is_count(key), is_result(key, unit)) for key, _, unit in facts_of(line)]
+        if any(counts for counts, _ in keys) and any(result for _, result in keys):
+            titles |= {above} - {0}
+            above = 0
+        elif FORMS.letter.search(line) and len(line) < LONGEST_TITLE:
+            is_title = not any(map(any, keys)) and FORMS.time_of_day.search(line) is None
+            above = number if is_title else 0
+    return titles
 
 
 def _differs_from_run(run: Run, key: str, value: Any) -> bool:
@@ -921,6 +946,8 @@ def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
     Of a log of more than `MOST_OF_A_LOG` characters only the beginning is read; `size` is that of the whole file.
     """
     size = max(size, len(text))
+    if "**" in text:
+        text = FORMS.emphasis.sub(lambda match: match["text"] or match["last"], text)
     if (named := _runs_of_lines(text)) is not None:
         return source_of_rows(named, name)
     text = text if size <= MOST_OF_A_LOG else text[:MOST_OF_A_LOG].rpartition("\n")[0]
@@ -938,25 +965,32 @@ def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
 
 
 def _runs_of_lines(text: str) -> list[Run] | None:
-    """Return the lines of a short text as runs, if each begins with a name: `ResNet-50, 8 GPUs, 2,600 img/s`."""
+    """Return what lines of a short text tell behind their names as runs: `ResNet-50, 8 GPUs, 2,600 img/s`.
+
+    Either names repeat, of lines or of their clauses, or each line tells of several runs: `VGG: 1 GPU: 120 img/s, …`.
+    """
     lines = [(number, line.strip(" \t\r*-")) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if len(text) > MOST_READ or len(lines) > MOST_NAMES:
         return None
-    for behind in (FORMS.behind_a_name, FORMS.behind_a_colon):
-        names = Counter(behind.split(line, maxsplit=1)[0] for _, line in lines)
+    lines = [*itertools.dropwhile(lambda line: not _has_result(line[1]), lines)]
+    pieces = [(number, clause.strip(" ,;")) for number, line in lines for clause in _clauses(line)]
+    for behind, named in itertools.product((FORMS.behind_a_name, FORMS.behind_a_colon), (lines, pieces)):
+        parted = [(number, [*behind.split(line, maxsplit=1), ""]) for number, line in named]
+        names = Counter(name for _, (name, *_) in parted)
         are_names = all(FORMS.letter.search(name) and not FORMS.pair.search(name) for name in names)
-        if len(names) > 1 and min(names.values()) > 1 and are_names:
-            runs = [_run_of_line(behind, line, number) for number, line in lines]
+        clauses = [_clauses(of_name) for _, (_, of_name, *_) in parted]
+        if len(names) > 1 and are_names and (min(names.values()) > 1 or min(map(len, clauses)) > 1):
+            of_names = zip(parted, clauses, strict=True)
+            runs = [_run_of_clause(name, clause, k) for (k, (name, *_)), of_name in of_names for clause in of_name]
             return None if None in runs else [run for run in runs if run is not None]
     return None
 
 
-def _run_of_line(behind: re.Pattern[str], line: str, number: int) -> Run | None:
-    """Return what a line says behind its name, as a run that has it; None without a count and a result there."""
-    name, *rest = behind.split(line, maxsplit=1)
+def _run_of_clause(name: str, clause: str, number: int) -> Run | None:
+    """Return what a clause says as a run that has the name before it; None without a count and a result there."""
     word = FORMS.word_alone.match(name)
     run = Run({"name": [name]} if word is None else {word["key"]: [word["value"]]}, line=number)
-    for key, value, unit in facts_of(" ".join(rest)):
+    for key, value, unit in facts_of(clause):
         run.add(key, value, unit)
     return run if run.measured and any(map(_is_count, run.values)) else None
 

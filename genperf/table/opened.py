@@ -886,7 +886,7 @@ def _with_merged_cells(source: Source) -> Source:
     """Fill empty cells and ditto marks of leading columns with what stands above, where rows below each are alike."""
     columns = source.columns
     merged: dict[str, AnyArray] = {}
-    for name, column in columns.items():
+    for name, column in ((name, column) for name, column in columns.items() if name != shape.TITLES):
         texts = labels(column).tolist()
         is_filled = np.array([text.lower() not in _DITTO for text in texts], dtype=bool)
         if is_filled[:FIRST_ROWS].all():

@@ -22,6 +22,8 @@ JSON = late(r'\s*(?:\{\s*["}]|\[\s*(?:\[\s*["\d\[\]{-]|\{\s*["}]))')
 _BETWEEN = late(r"[\s,\ufeff]*")
 #: Between two pairs of a line, tried in this order.
 _SEPARATORS = (r"[;|]", r",", r"\s+(?=[^\s=]+=)")
+#: What has a name of its own, `VGG: 1 GPU`, is no name of a value.
+_KEYED = late(r":[\s*]+\S")
 #: Objects in JSON objects that are flattened: settings nest thrice. Half, double: experiments/results/settings.md.
 MAX_DEPTH = 8
 
@@ -80,8 +82,8 @@ def record_rows(name: str, records: Sequence[Mapping[str, Any]], lines: list[int
 def pairs_of_lines(text: str) -> dict[int, dict[str, str]] | None:
     """Return the pairs by the number of their line, from a line 2 `gpus=8 s=1`: {2: {"gpus": "8", "s": "1"}}.
 
-    None where a line is anything else, or has fewer than two pairs; and where each line has a key of its own, as
-    those of a log that begin with the time of day do.
+    None where a line is anything else, `VGG: 1 GPU = 120 img/s, …`, or has fewer than two pairs; and where each line
+    has a key of its own, as those of a log that begin with the time of day do.
     """
     records = {}
     for number, line in enumerate((match[0] for match in re.finditer("^.*$", text, re.MULTILINE)), 1):
@@ -100,7 +102,7 @@ def _pairs(line: str) -> dict[str, str] | None:
     for separator in _SEPARATORS:
         pieces = [piece.strip().split("=") for piece in re.split(separator, line)]
         if len({piece[0] for piece in pieces} - {""}) == len(pieces) > 1 and all(len(piece) == 2 for piece in pieces):
-            return dict(pieces)
+            return None if any(_KEYED.search(key) for key, _ in pieces) else dict(pieces)
     return None
 
 

@@ -101,8 +101,12 @@ _WORD_FIRST = late(
 )
 #: `L20`, `p16` between signs that part a name; `A10` and `V100` alone are names of devices.
 _LETTER_FIRST = late(r"(?<![^\W_])(?!\A[A-Z]+\d+\Z)(?P<word>[^\W\d_]{1,2})(?P<number>\d+)(?![^\W_])")
+#: A multiple of something else.
+_TIMES = late(r"\d+(?:\.\d+)? ?[x×]")
 #: A word that a sign parts from the number behind it.
 _PARTED = late(r"[^\W\d_][\s_\-]+\d")
+#: The size of a batch between signs that part a name.
+_OF_A_BATCH = late(r"(?<![^\W_])b\d+(?![^\W_])")
 #: `2026-05-01_14-22-33`, `20260501-142233`: when a run began.
 _MOMENT = late(r"(?<!\d)(?:19|20)\d\d([-_.]?)\d\d\1\d\d(?:[-_T ]+\d\d([-_.:]?)\d\d\2\d\d)?(?!\d)")
 _LAST_NUMBER = late(r"[\s_\-]+(\d+)$")
@@ -353,7 +357,10 @@ def _names_quantities(units: Mapping[str, str]) -> bool:
 
 def _spread(long: Source, count: str, value: str) -> Source:
     """Turn rows of several quantities into a column each, where one column names the quantities of a single value."""
-    key_columns = {name: labels(cells) for name, cells in long.cells.items() if name not in (count, value)}
+    beside = {name: labels(cells) for name, cells in long.cells.items() if name not in (count, value)}
+    # A speed-up, `1.8x`, is one of a quantity.
+    relative = [n for n, texts in beside.items() if is_relative(n) or all(map(_TIMES.fullmatch, texts))]
+    key_columns = {name: texts for name, texts in beside.items() if name not in relative}
     units = [cell_parts.unit if (cell_parts := parts_of(str(cell))) else "" for cell in long.cells[value]]
     of_texts = {name: dict(zip(texts.tolist(), units, strict=True)) for name, texts in key_columns.items()}
     naming = [name for name, units_of_text in of_texts.items() if _names_quantities(units_of_text)]
@@ -378,6 +385,7 @@ def _spread(long: Source, count: str, value: str) -> Source:
             columns[level][place[quantity == level]] = longer[value][quantity == level]
     level_list = listed([f"'{level}'" for level in levels], 4)
     text = f"{counted(len(levels), 'name')} of values in '{name}' became columns: {level_list}"
+    text += f"; left out: {listed([*map(repr, relative)])}" if relative else ""
     return wide.changed(text, cells=cells, headers=headers)
 
 
@@ -909,6 +917,8 @@ def _hold_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
     multiples = all(low >= 1 and not any(k % low for k in n) for n, low in zip(numbers, smallest, strict=True))
     # `V100 16G`, but `n2_g8`.
     sizes = {"v", "b", "m", "k", "gb", "bit", "fp", "bf"} & {column.lower() for column in columns} or {"G"} & {*columns}
+    # `b64`, but `7b` and `B200`.
+    sizes -= {"b"} if "b" in columns and all(map(_OF_A_BATCH.search, parsed)) else {""}
     # A count of devices may be beside one of nodes; a batch has its own word.
     named = all(canonical_of(column) is not None and meant_by(column) not in LEVELS for column in columns)
     # `1 GPU`, `8 GPUs (NVLink)` begin with what they count.

@@ -478,6 +478,24 @@ def test_several_values_in_words_are_those_of_the_options(shell: Shell, words: s
 
 
 @pytest.mark.parametrize(
+    ("column", "words", "levels"),
+    [
+        ("impl", "which strategy is faster on 16 gpus", "ring,tree"),
+        ("impl", "what framework is best on 16 gpus", "ring,tree"),
+        ("run", "which run is faster", "a,b"),
+    ],
+)
+def test_what_a_word_of_any_kind_compares(shell: Shell, column: str, words: str, levels: str) -> None:
+    """Where one column alone has texts a word for their kind means it, and runs are compared where one is judged."""
+    first, second = levels.split(",")
+    counts = (8, 16) if column == "impl" else (16,)
+    rows = [f"{n},{level},{k * 32 / n:.2f}" for n in counts for level, k in ((first, 1.0), (second, 0.75))]
+    Path("runs.csv").write_text("\n".join([f"gpus,{column},step_time_s", *rows]))
+    at = () if column == "run" else ("--at", "gpus=16")
+    assert reply(shell, "ask", "runs.csv", words) == reply(shell, "ask", "runs.csv", "--at", f"{column}={levels}", *at)
+
+
+@pytest.mark.parametrize(
     ("words", "count"),
     [
         *((f"{words} gpus", 64) for words in ("twice as many", "double the", "doubling the number of", "2x more")),
