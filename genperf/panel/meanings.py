@@ -131,14 +131,10 @@ class Meanings(Struct, dict=True):
     def is_compared(self, column: str) -> bool:
         """Tell whether the few values of a column may be compared: none of a count, and none that were measured."""
         entry = self.legend.columns.get(column)
-        if (
-            entry is None
-            or header_of(column).kind
-            or role_by_words(column)
-            or (entry.numeric and self.is_scale(column))
-        ):
+        if entry is None or header_of(column).kind or role_by_words(column):
             return False
-        return 1 < len(entry.levels or entry.values) == entry.distinct <= MOST_COMPARED
+        is_scale = entry.numeric and self.is_scale(column)
+        return not is_scale and 1 < len(entry.levels or entry.values) == entry.distinct <= MOST_COMPARED
 
     def name(self, phrase: str) -> str:
         """Return what a phrase names: a header that it spells, or itself where it means a column; no measured one."""

@@ -15,15 +15,7 @@ from msgspec import field
 
 from genperf.errors import TableError, listed
 from genperf.formula.amounts import amount, without_thousands
-from genperf.panel.legend import (
-    MOST_COMPARED,
-    SCALE,
-    Legend,
-    column_by_name,
-    column_of_setting,
-    number_text,
-    same,
-)
+from genperf.panel.legend import SCALE, Legend, column_by_name, column_of_setting, number_text, same
 from genperf.panel.meanings import EACH, Meanings, only_match, singular_words
 from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
 from genperf.peaks import device_in
@@ -520,13 +512,9 @@ class _Words(Meanings, dict=True):
     def read_what(self, place: int) -> Phrase | None:
         """Read what is compared or wanted without a value: `which gpu`, `env steps per second`, `best layout`."""
         name, end = self.longest(place, self.name)
-        is_one = canonical_of_singular(self.word(place)) in LEVELS and not self.has_value(end)
-        if is_one and self.kinds and _WHICH.fullmatch(self.word(place - 1)):
-            self.compared = self.kinds
-            return end, "", ""
-        if _WHICH.fullmatch(self.word(place - 1)) and (of_texts := self.column_of_texts(place)):
-            self.compared = of_texts
-            return place + 1, "", ""
+        if _WHICH.fullmatch(self.word(place - 1)) and (kinds := self.kinds_named(place, self.has_value(end))):
+            self.compared = kinds
+            return max(end, place + 1), "", ""
         measured, end_of_measured = self.longest(place, self.measured_column)
         is_longer = not (name or self.word(place + 1) == "=") or end_of_measured > max(end, place + 1)
         if measured and is_longer and not self.has_value(end_of_measured):
@@ -535,16 +523,20 @@ class _Words(Meanings, dict=True):
         is_layout = self.has_ways and self.word(place).lower() in words_of("headers.layout")
         return (place + 1, f"--{LAYOUT}", "") if is_layout and name not in self.legend.columns else None
 
-    def column_of_texts(self, place: int) -> str:
-        """Return the column that `which strategy` compares where one alone has texts, or `which run is faster`."""
-        word, texts = self.word(place).lower(), self.legend.of_names
-        if word in words_of("log.method") and column_by_name(self.legend, word, self.legend.columns) is None:
-            compared = [n for n in texts if self.is_compared(n) and plain_name(n) not in words_of("one_run.network")]
-            return compared[0] if len(compared) == 1 and compared[0] != self.kinds else ""
-        judged = {*words_of("headers.comparative"), *words_of("headers.best")}
-        is_judged = not judged.isdisjoint(word.lower() for word in self.words[place + 1 :])
-        column = column_by_name(self.legend, word, texts) if is_judged and word in words_of("columns.repeat") else None
-        return column if column and 1 < len(self.legend.columns[column].levels) <= MOST_COMPARED else ""
+    def kinds_named(self, place: int, has_value: bool) -> str:
+        """Return the column of what `which gpu`, `which strategy` or `which run is faster` compares; empty without."""
+        word = self.word(place).lower()
+        if canonical_of_singular(word) in LEVELS:
+            return "" if has_value else self.kinds
+        column = column_by_name(self.legend, word, self.legend.columns)
+        compared = [n for n in self.legend.of_names if self.is_compared(n)]
+        if word in words_of("columns.repeat"):
+            judged = {*words_of("headers.comparative"), *words_of("headers.best")}
+            is_judged = not judged.isdisjoint(w.lower() for w in self.words[place + 1 :])
+            return column if column in compared and is_judged else ""
+        # By another name, where one column alone has texts.
+        others = [n for n in compared if n != self.kinds and plain_name(n) not in words_of("one_run.network")]
+        return others[0] if len(others) == 1 and column is None and word in words_of("log.method") else ""
 
     def read_switch(self, place: int) -> Phrase | None:
         """Read something that was off or on: `with offload`, `does offload help`."""

@@ -79,12 +79,8 @@ _WITHOUT_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 WARM_UP = 0.1
 
 _COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node")
-_COUNT_WORDS = frozenset(
-    word
-    for kind in ("factors.workers", "factors.nodes", "factors.threads", "log.counted")
-    for word in words_of(kind)
-    if len(word) > 2
-)
+_KINDS_OF_COUNTS = ("factors.workers", "factors.nodes", "factors.threads", "log.counted")
+_COUNT_WORDS = frozenset(word for kind in _KINDS_OF_COUNTS for word in words_of(kind) if len(word) > 2)
 _NOUNS = "|".join(sorted({w.removesuffix("s") for w in _COUNT_WORDS}, key=len, reverse=True))
 #: What a number stands before without a blank: `8卡`.
 _HAN = "|".join(words_of("log.counted_without_blank"))
@@ -214,11 +210,6 @@ def _is_count(key: str) -> bool:
 
 
 @lru_cache(maxsize=20_000)
-def _names_a_method(key: str) -> bool:
-    return plain_name(key) in words_of("log.method")
-
-
-@lru_cache(maxsize=20_000)
 def _stands_bare(key: str) -> bool:
     """Tell whether a key may stand beside its number without a sign between them."""
     names_itself = is_result(key) or plain_name(key) in words_of("one_run.mfu")
@@ -246,12 +237,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
 
 @lru_cache(maxsize=1 << 15)
 def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
-    """Return the facts of a line, which is looked at several times."""
-    return tuple(_facts_by_pattern(line))
-
-
-def _facts_by_pattern(line: str) -> Iterator[tuple[str, Any, str]]:
-    """Yield the facts of a line as they are found."""
+    """Return the facts of a line, which is looked at several times, in the order of the patterns."""
     if " / s" in line:
         line = FORMS.apart.sub("/", line)
     if FORMS.letter.search(line):
@@ -272,6 +258,7 @@ def _facts_by_pattern(line: str) -> Iterator[tuple[str, Any, str]]:
         line = FORMS.in_short.sub(r"\g<short>", line)
     of_line = FORMS.unit_of_line.search(line)
     taken: list[tuple[int, int]] = []
+    facts: list[tuple[str, Any, str]] = []
     for pattern in _PATTERNS if any(map(str.isdigit, line)) else ():
         for match in pattern.finditer(line):
             # A unit that is taken is no key of the number behind it.
@@ -282,12 +269,12 @@ def _facts_by_pattern(line: str) -> Iterator[tuple[str, Any, str]]:
             fact = _fact_of_match(pattern, match, "" if of_line is None else of_line[1])
             if fact is not None:
                 taken.append((start, max(end, match.end("unit")) if pattern is FORMS.pair and fact[2] else end))
-                yield fact
+                facts.append(fact)
                 if pattern is FORMS.counted and match["nodes"] and _number(match["value"]) <= MOST_OF_A_NODE:
-                    yield "nodes", float(match["nodes"]), ""
-    yield from ((match["key"], match["value"], "") for match in FORMS.named.finditer(line))
-    if not taken and (word := FORMS.word_alone.match(line)) is not None:
-        yield _bare_key(word["key"]), word["value"], ""
+                    facts.append(("nodes", float(match["nodes"]), ""))
+    facts += [(match["key"], match["value"], "") for match in FORMS.named.finditer(line)]
+    word = None if taken else FORMS.word_alone.match(line)
+    return (*facts, *([] if word is None else [(_bare_key(word["key"]), word["value"], "")]))
 
 
 def _pairs_of_lists(lists: re.Match[str]) -> str:
@@ -324,46 +311,40 @@ def _digits(match: re.Match[str]) -> str:
 
 def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value: str, unit: str, clock: bool) -> bool:
     """Tell whether what a pattern matched is something else: part of another fact, a source file, a time of day."""
-    counts = not {plain_name(key) + ending for ending in ("", "s", "es")}.isdisjoint(_COUNT_WORDS) or (
-        " per " in key and _is_count(key)
-    )
+    counts = any(plain_name(key) + ending in _COUNT_WORDS for ending in ("", "s", "es"))
+    counts |= " per " in key and _is_count(key)
     key_as_written = match.groupdict().get("key") or ""
     # `using: 0 TPU cores`, which a run does not use.
     is_unused = pattern is FORMS.counted and value == "0" and meant_by(key) in LEVELS
-    if value in ("nan", "inf") or is_unused or (pattern in (FORMS.counted, FORMS.in_path) and not counts):
-        return True
-    if pattern is FORMS.flag and len(key) == 1 and len(value) > MOST_OF_A_FLAG:
+    is_job = pattern is FORMS.flag and len(key) == 1 and len(value) > MOST_OF_A_FLAG
+    if value in ("nan", "inf") or is_unused or is_job or (pattern in (FORMS.counted, FORMS.in_path) and not counts):
         return True
     if unit and _measures(unit) and (counts or ("/" in unit and FORMS.counted.search(key_as_written))):
         return True  # `4 GPUs: 385 img/s`, `on 4 GPUs: 385 img/s`: the count is the fact
-    if (
-        pattern is FORMS.pair
-        and match["is"]
-        and not (_is_count(key) or (canonical_time(unit) and not key_of_step(key)))
-    ):
-        return (
-            True  # `the answer is 42`, `it was 3 hours ago`; a rate is named by its unit, whatever the words before it
-        )
-    if pattern is FORMS.pair and not _is_count(key):
-        count_behind = FORMS.counted.match(match.string, match.start("value"))
-        if count_behind is not None and _is_count(count_behind["key"]):
-            return True  # `Throughput: 1 GPU: 250 img/s`
-    rate = FORMS.alone.match(match.string, match.start("value")) if pattern is FORMS.pair and counts else None
-    if rate is not None and _measures(rate["unit"]):
-        return True  # `4 GPUs: 385 training img/s`
-    if pattern is FORMS.pair and counts and ("." in value or match.string.startswith("%", match.end("value"))):
-        return True  # `4 GPUs: 95 %`
+    if pattern is FORMS.pair and _is_no_pair(match, key, value, unit, counts):
+        return True
     if (pattern is not FORMS.alone and FORMS.source_file.search(key)) or (clock and FORMS.day_and_hour.search(key)):
         return True  # `train.py: 12`, `I1231 01:43:56.9`
     if pattern in (FORMS.of, FORMS.elapsed) and header_of(key).kind != "time":
         return True
     if header_of(key).kind == "time" and match.string[match.end("value") :].lstrip().startswith("%"):
         return True  # `time spent waiting: 6.1 %`
-    if pattern is FORMS.pair and match.string.startswith("%|", match.end("value")):
-        return True  # `Epoch 1: 100%|####|`
     if (unit or pattern is FORMS.bare) and "/" not in key and canonical_time(key) is not None:
         return True  # `0.9 sec = 1.8 hours`
     return pattern is FORMS.bare and (key.lower() in _BEFORE or not (clock or _stands_bare(key)))
+
+
+def _is_no_pair(match: re.Match[str], key: str, value: str, unit: str, counts: bool) -> bool:
+    """Tell whether a key and its value are of a sentence, a bar of progress, or a count before what was measured."""
+    behind, is_count, start = match.string[match.end("value") :], _is_count(key), match.start("value")
+    # `the answer is 42`, `it was 3 hours ago`; a rate is named by its unit, whatever the words before it.
+    of_a_sentence = bool(match["is"]) and not (is_count or (canonical_time(unit) and not key_of_step(key)))
+    # `4 GPUs: 95 %`, `4 GPUs: 385 training img/s`, and `Throughput: 1 GPU: 250 img/s`.
+    rate = FORMS.alone.match(match.string, start) if counts else None
+    is_of_count = counts and ("." in value or behind[:1] == "%" or (rate is not None and _measures(rate["unit"])))
+    count = None if is_count else FORMS.counted.match(match.string, start)
+    is_before_count = count is not None and _is_count(count["key"])
+    return of_a_sentence or is_of_count or is_before_count or behind[:2] == "%|"  # `Epoch 1: 100%|####|`
 
 
 def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> tuple[str, Any, str] | None:
@@ -465,12 +446,8 @@ def begins_with_facts(text: str, in_blanks: bool = False) -> bool:
     if pairs[0] and 2 * sum(pairs) > len(pairs):
         return True
     begins = FORMS.time_of_day.search(short[0]) is not None or _has_result(short[0])
-    if not (begins or in_blanks):
-        return False
-    results = [*map(_has_result, short)]
-    if in_blanks and 2 * sum(pair and result for pair, result in zip(pairs, results, strict=True)) > len(short):
-        return True
-    return begins and 2 * sum(results) > len(results)
+    results = [_has_result(line) and (begins or pair) for line, pair in zip(short, pairs, strict=True)]
+    return (begins or in_blanks) and 2 * sum(results) > len(short)
 
 
 def _has_result(line: str) -> bool:
@@ -483,10 +460,7 @@ def runs_of(text: str) -> list[Run]:
     text = FORMS.between_rules.sub(r"# \g<title>", text)
     if (of_blocks := _runs_of_blocks(text)) is not None:
         return of_blocks
-    by_heading = _runs(text, by_heading=True) if re.search(r"(?m)^(?:#{1,4} +\S|[ \t]*\[|\*\*)", text) else []
     runs = _runs(text)
-    if len(by_heading) > max(1, len(runs)):
-        return by_heading
     size = _chosen_size(runs)
     return runs if size is None else _runs(text, size=size)
 
@@ -524,7 +498,7 @@ def _are_sizes(key: str, values: Sequence[Any]) -> bool:
     return differ and not (_is_count(key) or is_result(key)) and _LEFT.isdisjoint(_words_of(key))
 
 
-def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool = False) -> list[Run]:
+def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
     """Return the runs of a text, each up to where another is announced and it has measured something."""
     runs = [Run()]
     # `rank: 0`: what begins at zero numbers devices, and counts none; but a serial run may have `Threads: 0`.
@@ -534,7 +508,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
     }
     lines = text.replace("\r", "\n").split("\n")
     before_commands: tuple[Run, bool] | None = None
-    titles, titles_of_blocks, heading_text = _titles_of_lists(lines), _titles_of_blocks(lines), ""
+    titles, heading_text = _titles_of_runs(lines), ""
     for number, (line, names_a_run) in enumerate(_with_names(lines), 1):
         if not line:
             continue
@@ -548,11 +522,9 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
             if (not before_commands[1] or len(runs) > 1) and (run.measured or run.failure):
                 runs.append(run := (run if heading_text else before_commands[0]).following(number))
         heading = FORMS.heading.match(line) if line[:1] in "#*[ \t" and not _has_result(line) else None
-        heading_text = line.strip(" \t*#:[]") if heading or number in titles_of_blocks else heading_text
-        if ((by_heading and heading) or number in titles) and run.measured:
+        heading_text = line.strip(" \t*#:[]") if heading or number in titles else heading_text
+        if (heading or number in titles) and run.measured:
             runs.append(run := run.following(number))
-        if title := titles.get(number):
-            run.values["section"] = [title.strip()]
         if not run.failure:
             run.failure = failure_of(line)
         tested = not only_tests and FORMS.tested.search(line) is not None
@@ -571,8 +543,8 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
                 continue
             counts |= {_key_meaning(key)}
             of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
-            names_next = of_settings or _names_a_method(key) or (number in titles_of_blocks and bool(canonical_of(key)))
-            names_next |= not by_heading and (_is_count(key) or key == size or (of_a_row and run.has_row))
+            names_next = of_settings or plain_name(key) in words_of("log.method")
+            names_next |= _is_count(key) or key == size or (of_a_row and run.has_row)
             if names_next and _differs_from_run(run, key, value) and run.measured:
                 runs.append(run := run.following(number))
             run.add(key, value, unit, tested)
@@ -581,7 +553,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "", only_tests: bool 
         if not tested:
             _note_moment(run, line, facts)
     if not (only_tests or any(run.measured for run in runs)) and any(run.tested for run in runs):
-        return _runs(text, by_heading, size, only_tests=True)
+        return _runs(text, size, only_tests=True)
     if len(runs) > 1 and not runs[-1].measured and not runs[-1].failure:
         runs.pop()
     for run in runs:
@@ -650,35 +622,25 @@ def _with_headings(runs: list[Run]) -> list[Run]:
     return runs
 
 
-def _titles_of_lists(lines: Sequence[str]) -> dict[int, str]:
-    """Return the titles that stand right above lists of runs, by the number of their line; {} for a single list."""
-    titles = {
-        number: line.strip(" \t:*#")
-        for number, (line, below) in enumerate(itertools.pairwise(lines), 1)
-        if line.strip() and FORMS.item.match(below) and not FORMS.item.match(line) and _has_result(below)
-        if not any(_is_count(key) for key, *_ in facts_of(line))
-    }
-    return titles if len({*titles.values()}) == len(titles) > 1 else {}
-
-
-def _titles_of_blocks(lines: Sequence[str]) -> set[int]:
-    """Return the lines, by number, right above those that tell of a run each: no count and no result is in a title."""
-    titles, above = set[int](), 0
+def _titles_of_runs(lines: Sequence[str]) -> set[int]:
+    """Return the lines, by number, that are titles of lists of results or of counts with theirs, each another one."""
+    titles, above = dict[int, str](), 0
     for number, line in enumerate(lines, 1):
-        keys = [(_is_count(key), is_result(key, unit)) for key, _, unit in facts_of(line)]
-        if any(counts for counts, _ in keys) and any(result for _, result in keys):
-            titles |= {above} - {0}
+        keys, is_item, has_result = [key for key, *_ in facts_of(line)], bool(FORMS.item.match(line)), _has_result(line)
+        counts = any(map(_is_count, keys))
+        if has_result and (is_item or counts) and {*map(plain_name, keys)}.isdisjoint(words_of("log.step")):
+            titles |= {above: lines[above - 1].strip(" \t:*#")} if above else {}
             above = 0
-        elif FORMS.letter.search(line) and len(line) < LONGEST_TITLE:
-            is_title = not any(map(any, keys)) and FORMS.time_of_day.search(line) is None
-            above = number if is_title else 0
-    return titles
+        elif FORMS.letter.search(line):
+            is_text = not (is_item or counts or has_result) and FORMS.time_of_day.search(line) is None
+            above = number if is_text and len(line) < LONGEST_TITLE else 0
+    return {*titles} if len({*titles.values()}) == len(titles) > 1 else set()
 
 
 def _differs_from_run(run: Run, key: str, value: Any) -> bool:
     """Tell whether a fact is another number, list of devices or method than the run has under its key."""
     before = run.values.get(run.spelled.get(_key_meaning(key), key), [])
-    tells = isinstance(value, float) or _is_count(key) or _names_a_method(key)
+    tells = isinstance(value, float) or _is_count(key) or plain_name(key) in words_of("log.method")
     return value not in before[-1:] and bool(before) and tells
 
 
@@ -744,9 +706,8 @@ def _clauses(line: str) -> list[str]:
     if len(clauses) > 1 and (of_runs := _clauses_of_runs(clauses)) is not None:
         return of_runs
     # A count, its result, the next count: without a sign between.
-    starts = sorted(
-        match.start() for pattern in (FORMS.counted, FORMS.counted_in_han) for match in pattern.finditer(line)
-    )
+    counted_there = (*FORMS.counted.finditer(line), *FORMS.counted_in_han.finditer(line))
+    starts = sorted(match.start() for match in counted_there)
     if len(starts) > MOST_OF_A_LINE:
         return [line]
     pieces = [""]
@@ -901,12 +862,9 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
     if len(clocks) == 1:
         unit = run.units.get(clocks[0]) or header_of(clocks[0]).unit
         seconds = np.array(run.values[clocks[0]]) * np.divide(*TIME_UNITS[unit])
-        numbers = {key: run.values[key] for key in rising if not _words_of(key).isdisjoint(words_of("log.step"))}
-        run.moments = {
-            key: [*zip(values, seconds.tolist(), strict=True)]
-            for key, values in numbers.items()
-            if len(values) == len(seconds)
-        }
+        numbers = [key for key in rising if not _words_of(key).isdisjoint(words_of("log.step"))]
+        whole = [key for key in numbers if len(run.values[key]) == len(seconds)]
+        run.moments = {key: [*zip(run.values[key], seconds.tolist(), strict=True)] for key in whole}
         _add_pace(run)
     varied = [key for key, values in run.values.items() if key not in rising and len({*values}) > 1]
     texts = [key for key in varied if not isinstance(run.values[key][0], float)]
@@ -929,9 +887,8 @@ def _with_progress(run: Run) -> bool:
     """Put rates in the place of counts that rise with a clock, read at even intervals: `time,samples`."""
     clocks = [k for k, values in run.values.items() if header_of(k).kind == "time" and _is_clock(values)]
     seconds = np.diff(run.values[clocks[0]]) if len(clocks) == 1 else np.zeros(1)
-    amounts = [
-        k for k, v in run.values.items() if plain_name(k) in _AMOUNTS and len(v) == len(seconds) + 1 and _is_clock(v)
-    ]
+    amounts = [k for k, v in run.values.items() if plain_name(k) in _AMOUNTS and len(v) == len(seconds) + 1]
+    amounts = [key for key in amounts if _is_clock(run.values[key])]
     if not amounts or np.ptp(seconds) > 0.01 * seconds[0]:
         return False
     seconds *= np.divide(*TIME_UNITS[header_of(clocks[0]).unit])
@@ -958,17 +915,13 @@ def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
     # A run that logs nothing but the numbers of its steps has no cells.
     source = source_of_rows([run for run in runs if run.measured or run.failure], name)
     cut = f"only the first {MOST_OF_A_LOG // 1_000_000} of {size / 1e6:.0f} MB of the log are read"
-    notes = [cut] if len(text) < size else []
-    if stride > 1:
-        notes.append(f"of lines alike one of {stride} is read")
+    sampled = f"of lines alike one of {stride} is read"
+    notes = [note for note, holds in ((cut, len(text) < size), (sampled, stride > 1)) if holds]
     return replace(source, steps=(*source.steps, *map(step, notes))) if source.cells else None
 
 
 def _runs_of_lines(text: str) -> list[Run] | None:
-    """Return what lines of a short text tell behind their names as runs: `ResNet-50, 8 GPUs, 2,600 img/s`.
-
-    Either names repeat, of lines or of their clauses, or each line tells of several runs: `VGG: 1 GPU: 120 img/s, …`.
-    """
+    """Return what a short text tells behind names that repeat, or of several runs each: `VGG, 8 GPUs, 700 img/s`."""
     lines = [(number, line.strip(" \t\r*-")) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if len(text) > MOST_READ or len(lines) > MOST_NAMES:
         return None

@@ -101,12 +101,8 @@ _WORD_FIRST = late(
 )
 #: `L20`, `p16` between signs that part a name; `A10` and `V100` alone are names of devices.
 _LETTER_FIRST = late(r"(?<![^\W_])(?!\A[A-Z]+\d+\Z)(?P<word>[^\W\d_]{1,2})(?P<number>\d+)(?![^\W_])")
-#: A multiple of something else.
-_TIMES = late(r"\d+(?:\.\d+)? ?[x×]")
 #: A word that a sign parts from the number behind it.
 _PARTED = late(r"[^\W\d_][\s_\-]+\d")
-#: The size of a batch between signs that part a name.
-_OF_A_BATCH = late(r"(?<![^\W_])b\d+(?![^\W_])")
 #: `2026-05-01_14-22-33`, `20260501-142233`: when a run began.
 _MOMENT = late(r"(?<!\d)(?:19|20)\d\d([-_.]?)\d\d\1\d\d(?:[-_T ]+\d\d([-_.:]?)\d\d\2\d\d)?(?!\d)")
 _LAST_NUMBER = late(r"[\s_\-]+(\d+)$")
@@ -359,7 +355,7 @@ def _spread(long: Source, count: str, value: str) -> Source:
     """Turn rows of several quantities into a column each, where one column names the quantities of a single value."""
     beside = {name: labels(cells) for name, cells in long.cells.items() if name not in (count, value)}
     # A speed-up, `1.8x`, is one of a quantity.
-    relative = [n for n, texts in beside.items() if is_relative(n) or all(map(_TIMES.fullmatch, texts))]
+    relative = [n for n, of in beside.items() if is_relative(n) or all(re.fullmatch(r"[\d.]+ ?[x×]", t) for t in of)]
     key_columns = {name: texts for name, texts in beside.items() if name not in relative}
     units = [cell_parts.unit if (cell_parts := parts_of(str(cell))) else "" for cell in long.cells[value]]
     of_texts = {name: dict(zip(texts.tolist(), units, strict=True)) for name, texts in key_columns.items()}
@@ -915,10 +911,9 @@ def _hold_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
     numbers = [{values[column] for values, _ in parsed.values()} for column in columns]
     smallest = [min(n) for n in numbers]
     multiples = all(low >= 1 and not any(k % low for k in n) for n, low in zip(numbers, smallest, strict=True))
-    # `V100 16G`, but `n2_g8`.
+    # `V100 16G` and `7b`, but `n2_g8` and `run_b64_g2`.
     sizes = {"v", "b", "m", "k", "gb", "bit", "fp", "bf"} & {column.lower() for column in columns} or {"G"} & {*columns}
-    # `b64`, but `7b` and `B200`.
-    sizes -= {"b"} if "b" in columns and all(map(_OF_A_BATCH.search, parsed)) else {""}
+    sizes -= {"b"} if "b" in columns and all("_b" in name for name in parsed) else {""}
     # A count of devices may be beside one of nodes; a batch has its own word.
     named = all(canonical_of(column) is not None and meant_by(column) not in LEVELS for column in columns)
     # `1 GPU`, `8 GPUs (NVLink)` begin with what they count.
