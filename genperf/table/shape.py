@@ -403,9 +403,13 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
         others = {n: _reading(_AT_END.sub("", _SERIAL.sub(single, n))) for n in cells if n not in readings}
         readings |= {name: reading for name, reading in others.items() if reading is not None}
     columns_by_pattern: dict[tuple[str, str, str], dict[str, tuple[int, str]]] = {}
+    without_value = {reading[:2] for reading in readings.values() if not reading[2]}
     for name in cells:
         if name in readings:
             kind, word, value, number = readings[name]
+            if (kind, word) in without_value and re.fullmatch(r"[(\[].*[)\]]", value):
+                # `N=4 (scaling)` beside `N=2`
+                value = ""
             columns_by_pattern.setdefault((kind, meant_by(word) or _stem(word), value), {})[name] = number, word
     candidates = []
     for (kind, stem, value), columns in columns_by_pattern.items():
