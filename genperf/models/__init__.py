@@ -4,7 +4,15 @@ The command line, the documentation's table, `auto` and the tests read `MODELS`;
 """
 
 from genperf.errors import ModelError, known_name
-from genperf.models import exchanges, generic, jobs, laws, pmnf, s_sgd, transformer
+from genperf.models import (
+    exchanges,
+    generic,
+    jobs,
+    laws,
+    pmnf,
+    s_sgd,
+    transformer,
+)
 from genperf.models.family import Choice, Family, Overhead, held_at
 from genperf.vocabulary.names import ALIASES
 
