@@ -396,6 +396,9 @@ class _Words(Meanings, dict=True):
             ends = {n: e.ends for n, e in self.legend.columns.items() if e.ends and e.ends[0] >= _LEAST_SIZE}
             fitting = [n for n, (least, largest) in ends.items() if least <= number <= largest]
             only_fitting = fitting[0] if len(fitting) == 1 else None
+            if not (self.sizes or name or only_fitting) and self.cell(self.words[place]):
+                # `7b` of the cell `llama-7b`
+                return None
             return end if name else place + 1, self.sizes or name or only_fitting or value, value.upper()
         if _BETWEEN.fullmatch(noun) or noun == "|" or _NUMBER.fullmatch(noun):
             # `64, 128 or 256 gpus`

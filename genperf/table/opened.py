@@ -895,6 +895,9 @@ def _with_merged_cells(source: Source) -> Source:
         if not 1 < len(starts) < len(column) or starts[0]:
             break
         blocks = np.searchsorted(starts, np.arange(len(column)), side="right") - 1
+        if np.mean(np.bincount(blocks) > 1) < 0.5:
+            # One empty cell of a full column is no merged one.
+            break
         # A count begins again in each block, and is there once in it.
         label_lists = (labels(cells).tolist() for n, cells in columns.items() if n not in (name, *merged))
         again = (
