@@ -118,6 +118,7 @@ def _listed(table: str, name: str) -> list[list[str]]:
 def _rules(name: str) -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
     """Return patterns with what stands in the place of their matches, in order."""
     computed = {
+        "counts_apart()": _counts_apart,
         "in_days()": lambda period: f"{int(period[1]) * DAYS_OF[period[2].lower()]} days",
         "node_of_instance()": _node_of_instance,
         "samples_of_epochs()": lambda of: f"{(number_of(of[1]) or 0.0) * (number_of(of[2]) or 0.0):.15g}",
@@ -125,6 +126,13 @@ def _rules(name: str) -> list[tuple[re.Pattern[str], str | Callable[[re.Match[st
         "work_within()": _work_within,
     }
     return [(re.compile(f"(?i){_FORMS.written(text)}"), computed.get(new, new)) for text, new in _listed("rules", name)]
+
+
+def _counts_apart(counts: re.Match[str]) -> str:
+    """Return `64,128` as two counts, powers of two that rise, and any other, `16,384`, as one."""
+    numbers = [*map(int, counts[0].split(","))]
+    are_counts = all(n.bit_count() == 1 for n in numbers) and numbers == sorted(numbers) and ",0" not in counts[0]
+    return " or ".join(map(str, numbers)) if are_counts else counts[0].replace(",", "")
 
 
 def _times_as_fast(goal: re.Match[str]) -> str:
