@@ -112,6 +112,9 @@ def _ratio_line(answers: Sequence[Answer], names: Sequence[str]) -> str:
         # Of a work that is not known each worker keeps its own.
         rates.append(rate or time.dividing(1.0 if growth.whole else growth.target.count))
     times = _times(_ratio(rates[1], rates[0], larger, smaller), of_smaller, larger.expected.interval)
+    # `tp=8` is no number of things.
+    if "=" in of_larger.partition(",")[0]:
+        return f"{of_larger} is {times}"
     return f"{of_larger} are {times}, with {three_digits(max(counts) / min(counts))} x as many"
 
 
