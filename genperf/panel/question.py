@@ -94,7 +94,7 @@ class Requested(Struct, frozen=True):
         if options:
             texts = (f"--{name} {shlex.quote(text)}" if text else f"--{name}" for name, text in options.items())
             what = f"no setting of a run: {listed([*options])}"
-            raise TableError(what, hint=f"leave it out; in words ask takes {' '.join(texts)}")
+            raise TableError(what, hint=f"{' '.join(texts)}, where the command has it; ask takes it in words")
         return self
 
 
