@@ -272,7 +272,10 @@ def ask_each(
         # Which is the best of what is left open: all that were measured stand beside each other.
         names = [name for name in answers[0].taken if meant_by(name) not in (*LEVELS, *WAYS)]
         measured = sorted(measured_with(places[0], names))
-        if 1 < len(measured) <= MOST_COMPARED:
+        if len(measured) > MOST_COMPARED:
+            what = f"which of {len(measured)} is best is asked, and {MOST_COMPARED} at most stand beside each other"
+            raise GenperfError(what, hint=f"genperf compare ranks all; or name some of {listed(names)}")
+        if len(measured) > 1:
             places = [{**places[0], **dict(zip(names, values, strict=True))} for values in measured]
             answers = [answer(place) for place in places]
     return _alike(places, answers, answer, measured_with) if len(answers) > 1 else (places, answers)

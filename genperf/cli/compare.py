@@ -83,9 +83,9 @@ def compare(
         # `fp16 vs fp32 on 64 gpus` says the configuration and its changes.
         if changes or over is not None or len({frozenset(place) for place in error.places}) != 1:
             raise
-        first, *further = ([f"{name}={value}" for name, value in place.items()] for place in error.places)
-        changes = tuple(",".join(text for text in place if text not in first) for place in further)
-        fitted, wanted, over = configured(first, None)
+        base, *further = ([f"{name}={value}" for name, value in place.items()] for place in error.places)
+        changes = tuple(",".join(text for text in place if text not in base) for place in further)
+        fitted, wanted, over = configured(base, None)
     single(wanted)
     changed = list[dict[str, str]]()
     for text in changes:

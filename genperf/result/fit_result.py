@@ -171,8 +171,8 @@ class Result:
         joined = {name: np.concatenate([p[name] for p in predictions])[to_source_order] for name in shared}
         # The given columns stand before the prediction's, which take the place of any of the same name.
         replaced = {*self.group, *(name for fit in self.results.values() for name in fit.predicted_names)}
-        given = {name: cells for name, cells in source.columns.items() if name not in replaced}
-        return {**groups, **given, **{name: cells for name, cells in joined.items() if name not in self.group}}
+        unpredicted = {name: cells for name, cells in source.columns.items() if name not in replaced}
+        return {**groups, **unpredicted, **{name: cells for name, cells in joined.items() if name not in self.group}}
 
     def _for_every_group(self, source: Source, levels: Mapping[str, Objects]) -> tuple[Source, dict[str, Objects]]:
         """Return each row once for every group that has its levels of some group columns, with all of its levels."""

@@ -863,8 +863,8 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
         unit = run.units.get(clocks[0]) or header_of(clocks[0]).unit
         seconds = np.array(run.values[clocks[0]]) * np.divide(*TIME_UNITS[unit])
         numbers = [key for key in rising if not _words_of(key).isdisjoint(words_of("log.step"))]
-        whole = [key for key in numbers if len(run.values[key]) == len(seconds)]
-        run.moments = {key: [*zip(run.values[key], seconds.tolist(), strict=True)] for key in whole}
+        at_each_moment = [key for key in numbers if len(run.values[key]) == len(seconds)]
+        run.moments = {key: [*zip(run.values[key], seconds.tolist(), strict=True)] for key in at_each_moment}
         _add_pace(run)
     varied = [key for key, values in run.values.items() if key not in rising and len({*values}) > 1]
     texts = [key for key in varied if not isinstance(run.values[key][0], float)]

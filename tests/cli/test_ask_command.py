@@ -1086,3 +1086,13 @@ def test_levels_that_were_never_measured_together_are_answered() -> None:
     table = pd.DataFrame(rows, columns=["kernel", "ddp", "gpus", "global_batch", "img/s"])
     reply = gp.ask(table, at={"kernel": "c", "ddp": "y", "gpus": 2}).to_dict()
     assert (reply["at"]["global_batch"], reply["answers"][0]["value"]) == (8, pytest.approx(4550, rel=0.05))
+
+
+def test_the_best_of_more_than_stand_beside_each_other_is_asked_of_compare(shell: Shell) -> None:
+    """One of them was answered, without a word."""
+    rows = (f"n{net},{n},{n * 100 * (1 + net)}" for net in range(9) for n in (1, 2, 4))
+    Path("nets.csv").write_text("\n".join(["net,gpus,images_per_s", *rows]))
+    errors = refusal(shell, "nets.csv", "which is fastest on 8 gpus")
+    assert "which of 9 is best is asked" in errors
+    assert "genperf compare ranks all" in errors
+    assert "n8 is" in done(shell, "compare", "nets.csv", "8 gpus")
