@@ -29,8 +29,7 @@ class KernelAxis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
     levels    V(x, z) = linear²·1[x = z]
     """
 
-    #: Over the factors; a quoted column where it is one.
-    formula: str
+    formula: str  #: Over the factors; a quoted column where it is one.
     #: x is ln of a number, sign·ln(1 + |.|) of one that may be zero or below, or a label.
     scale: Scale
     linear: NotNegative
@@ -41,8 +40,7 @@ class KernelAxis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
     walk: NotNegative = 0.0
     step: NotNegative = 0.0
     each: NotNegative = 0.0
-    #: Subtracted from x; 0 for a count.
-    centre: float = 0.0
+    centre: float = 0.0  #: Subtracted from x; 0 for a count.
 
     @property
     def kind(self) -> str:
@@ -78,10 +76,8 @@ class Size(NamedTuple):
     usual: Mapping[str, float]
     #: The part of V, of the size's square v, x, z and the axis; None for a size that enters otherwise.
     part: Callable[[float, AnyArray, AnyArray, KernelAxis], AnyArray] | None = None
-    #: The same in JavaScript.
-    script: str = ""
-    #: The size without which it has no effect.
-    within: str = ""
+    script: str = ""  #: The same in JavaScript.
+    within: str = ""  #: The size without which it has no effect.
 
 
 #: In units of ln T: per e-fold, but of a level between two of them.
@@ -131,10 +127,8 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
     """
 
     axes: tuple[KernelAxis, ...]
-    #: s: standard deviation of the level, and above what the effects of two factors multiply.
-    size: Positive
-    #: l.
-    local: NotNegative
+    size: Positive  #: s: standard deviation of the level, and above what the effects of two factors multiply.
+    local: NotNegative  #: l.
 
     @cached_property
     def factors(self) -> tuple[str, ...]:

@@ -33,12 +33,9 @@ class RandomWalk(msgspec.Struct, frozen=True, tag="random-walk", forbid_unknown_
     array([[0.01, 0.02, 0.02]])
     """
 
-    #: Formulas over the factors. The first is the scale.
-    axes: tuple[str, ...]
-    #: Standard deviation of ln T per doubling.
-    step: float
-    #: log2 of each axis where the walk starts.
-    origin: tuple[float, ...]
+    axes: tuple[str, ...]  #: Formulas over the factors. The first is the scale.
+    step: float  #: Standard deviation of ln T per doubling.
+    origin: tuple[float, ...]  #: log2 of each axis where the walk starts.
 
     def covariance(self, a: Columns, b: Columns) -> Array:
         """Return the covariance between two lists of configurations, shape (rows of a, rows of b)."""
@@ -74,18 +71,12 @@ class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beyond it. Beyond the anchors the slope of ln T per doubling is uncertain.
     """
 
-    #: Formulas over the factors, along which the series was measured. The first is the scale.
-    axes: tuple[str, ...]
-    #: Formula of one worker's work, up to a constant.
-    work: str
-    #: Standard deviation of the slope of ln T per doubling.
-    slope: float
-    #: Formula of the number of nodes; "1" where it is not known.
-    nodes: str = "1"
-    #: The slope of a draw of a smaller scale is as uncertain as that of this scale.
-    quietest: float = 1.0
-    #: Mean of the slope towards larger values of the axes, in its standard deviations.
-    mean: float = 0.0
+    axes: tuple[str, ...]  #: Formulas over the factors, along which the series was measured. The first is the scale.
+    work: str  #: Formula of one worker's work, up to a constant.
+    slope: float  #: Standard deviation of the slope of ln T per doubling.
+    nodes: str = "1"  #: Formula of the number of nodes; "1" where it is not known.
+    quietest: float = 1.0  #: The slope of a draw of a smaller scale is as uncertain as that of this scale.
+    mean: float = 0.0  #: Mean of the slope towards larger values of the axes, in its standard deviations.
 
 
 class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -112,12 +103,9 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     kernel: RandomWalk
     #: Shape (anchors,). The factors where the process was measured: numbers, or labels of levels.
     anchors: dict[str, Array]
-    #: Shape (anchors,). ln T.
-    logarithms: Array
-    #: Shape (anchors,). The anchors' own variances of ln T.
-    variances: Array
-    #: ν: standard deviation of one configuration, in units of s.
-    noise: float
+    logarithms: Array  #: Shape (anchors,). ln T.
+    variances: Array  #: Shape (anchors,). The anchors' own variances of ln T.
+    noise: float  #: ν: standard deviation of one configuration, in units of s.
     #: Shape (draws,). s.
     scales: Array
     extrapolation: Extrapolation

@@ -29,14 +29,10 @@ class MeanProcess(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=T
     """The process about one mean."""
 
     kernel: Product
-    #: Shape (k,). ln T − ln f at the first k anchors, which are those that the part knows.
-    residuals: Array
-    #: Standard deviation of ln T of a new run.
-    noise: Positive
-    #: Shape (k,). By which an anchor's noise variance is multiplied.
-    factors: Array
-    #: Inside the measured range.
-    weight: NotNegative
+    residuals: Array  #: Shape (k,). ln T − ln f at the first k anchors, which are those that the part knows.
+    noise: Positive  #: Standard deviation of ln T of a new run.
+    factors: Array  #: Shape (k,). By which an anchor's noise variance is multiplied.
+    weight: NotNegative  #: Inside the measured range.
     #: By categorical factor: variance of ln f at a level that no anchor has, where f has an effect of each level.
     unseen: dict[str, NotNegative] = {}
     #: By how much an interval that rests on the noise widens, since few residuals show it: the sizes and the constants
@@ -49,14 +45,10 @@ class MeanProcess(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=T
 class Beyond(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Weights and width beyond the largest value of a factor, from looking back along it."""
 
-    #: A quoted column, or a formula over several.
-    factor: str
-    #: The largest measured value.
-    upper: float
-    #: Of the parts, in their order.
-    weights: tuple[NotNegative, ...]
-    #: As `Stack.width`.
-    width: Positive
+    factor: str  #: A quoted column, or a formula over several.
+    upper: float  #: The largest measured value.
+    weights: tuple[NotNegative, ...]  #: Of the parts, in their order.
+    width: Positive  #: As `Stack.width`.
     #: Share of an error that configurations have in common which differ in their levels alone.
     common: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 1.0
 
@@ -79,8 +71,7 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
     #: Standard deviations to either side of a 90 % interval inside the range.
     width: Positive
     beyond: tuple[Beyond, ...] = ()
-    #: Standard deviation of ln T of repeats: a new run differs from the mean by no less.
-    repeats: NotNegative = 0.0
+    repeats: NotNegative = 0.0  #: Standard deviation of ln T of repeats: a new run differs from the mean by no less.
 
     @property
     def factors(self) -> tuple[str, ...]:

@@ -130,10 +130,8 @@ class DonorProcess:
 class DonorChange(NamedTuple):
     """What the donors show of a series' change, by one way to count it: one term of a mixture."""
 
-    #: Place in `CHANGES`.
-    change: int
-    #: Of the mixture.
-    share: float
+    change: int  #: Place in `CHANGES`.
+    share: float  #: Of the mixture.
     #: `mean`, `sd`: of the change, by the donors.
     mean: float
     sd: float

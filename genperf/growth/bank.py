@@ -52,8 +52,7 @@ class Prior(Struct, frozen=True, eq=False, dict=True):
     """What `prior.json` holds of the overheads, in its order, and of the walk."""
 
     overheads: tuple[Overhead, ...]
-    #: Shape (overheads, 2). Between which values the exponent or the limit of each lies, log-uniformly.
-    shape: Array
+    shape: Array  #: Shape (overheads, 2). Between which values the exponent or the limit of each lies, log-uniformly.
     #: Shape (overheads,). Of each size relative to the computation at the largest scale: its median, the standard
     #: deviation of its logarithm, and how much it takes part in the common strength.
     median: Array
@@ -65,8 +64,7 @@ class Prior(Struct, frozen=True, eq=False, dict=True):
     #: Shape (walks,). Standard deviation of ln T per doubling, and the prior share.
     walk_step: Array
     walk_share: Array
-    #: Shape (). Standard deviation of one configuration, over that of its walk per doubling.
-    noise: Array
+    noise: Array  #: Shape (). Standard deviation of one configuration, over that of its walk per doubling.
 
     @cached_property
     def between(self) -> Mask:
@@ -128,15 +126,12 @@ class Bank(Struct, frozen=True, eq=False, dict=True):
 
     #: Shape (curves, overheads). Relative to the computation at the largest scale; 0 where an overhead does not arise.
     sizes: Array
-    #: Shape (curves, shaped overheads). Their exponents and limits, in the order of `Prior.shaped`.
-    shapes: Array
-    #: Shape (curves,). ln of the prior weights, whose mean is one.
-    logarithms: Array
+    shapes: Array  #: Shape (curves, shaped overheads). Their exponents and limits, in the order of `Prior.shaped`.
+    logarithms: Array  #: Shape (curves,). ln of the prior weights, whose mean is one.
     #: Shape (curves,). Whether the step to the second node is that of an unseen network, and ln of its size.
     unseen: Mask
     step: Array
-    #: Shape (curves,). The common strength, in the standard deviations of its prior.
-    strength: Array
+    strength: Array  #: Shape (curves,). The common strength, in the standard deviations of its prior.
 
     @cached_property
     def present(self) -> Mask:

@@ -32,10 +32,8 @@ MOST_CLUSTER_SERIES = 15.0
 class Kinds(NamedTuple):
     """Kinds of cluster, by their step to the second node or by the common strength."""
 
-    #: Shape (kinds,). Before any series is known.
-    share: Array
-    #: Shape (kinds, curves). Density of a curve in a cluster of each kind over that of the prior.
-    ratio: Array
+    share: Array  #: Shape (kinds,). Before any series is known.
+    ratio: Array  #: Shape (kinds, curves). Density of a curve in a cluster of each kind over that of the prior.
 
 
 @cache
@@ -80,8 +78,7 @@ class Cluster(Struct, frozen=True, eq=False, dict=True):
 
     #: Log-likelihoods of the kinds of step and of the kinds of strength, and the shares of the walks, summed.
     sums: tuple[Array, Array, Array]
-    #: Series that count.
-    series: float = 1.0
+    series: float = 1.0  #: Series that count.
 
     @cached_property
     def tilt(self) -> tuple[Array, Array]:

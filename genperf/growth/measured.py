@@ -49,21 +49,15 @@ class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
     """A measured series: configurations that differ in how far they are scaled."""
 
     factors: Panel
-    #: Canonical name: workers, or nodes where there is no column of workers.
-    scale: str
-    #: What the user calls the scale.
-    column: str
-    #: Shape (configurations,). The factors' values.
-    columns: dict[str, Array]
+    scale: str  #: Canonical name: workers, or nodes where there is no column of workers.
+    column: str  #: What the user calls the scale.
+    columns: dict[str, Array]  #: Shape (configurations,). The factors' values.
     #: Shape (configurations,). ln seconds, and their variances as the repeats show them.
     logarithms: Array
     variances: Array
-    #: How one worker's work may change.
-    works: tuple[WorkFormula, ...]
-    #: Whether the values are the seconds of a step, beside which a hinted exchange has a size.
-    in_seconds: bool = True
-    #: Whether the user says how fast the network between nodes is (`--hint`).
-    hinted: bool = False
+    works: tuple[WorkFormula, ...]  #: How one worker's work may change.
+    in_seconds: bool = True  #: Whether the values are the seconds of a step, beside which a hinted exchange has a size.
+    hinted: bool = False  #: Whether the user says how fast the network between nodes is (`--hint`).
     #: Seconds in which two nodes exchange the message of a step, by the hint; None without one, or where the bytes are
     #: not known.
     exchange: float | None = None
@@ -71,8 +65,7 @@ class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
     limits: tuple[tuple[float, float], ...] = ()
     #: Variance of ln T among repeats, and each run's distance from its configuration's median, shape (runs,).
     repeats: tuple[float, Array] = (0.0, np.zeros(0))
-    #: The last configurations where they are what other series show.
-    anchors: Anchors | None = None
+    anchors: Anchors | None = None  #: The last configurations where they are what other series show.
 
     @cached_property
     def _known(self) -> dict[str, Array]:

@@ -37,8 +37,7 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
     #: Shape (counts,).
     workers: Array
     nodes: Array
-    #: Shape (counts,). Of one worker, over that at the largest measured count.
-    work: Array
+    work: Array  #: Shape (counts,). Of one worker, over that at the largest measured count.
 
     @property
     def columns(self) -> dict[str, Array]:
@@ -157,10 +156,8 @@ class Posterior(Struct, frozen=True, eq=False):
     #: Shape (counts,). ln T.
     logarithms: Array
     layout: Layout
-    #: Shape (walks, curves). Relative to the largest.
-    weights: Array
-    #: Log-density of the series, the level integrated out.
-    log_evidence: float
+    weights: Array  #: Shape (walks, curves). Relative to the largest.
+    log_evidence: float  #: Log-density of the series, the level integrated out.
     #: Shapes (walks,) and (curves,). What the weights of walks and of curves are multiplied by where other series are
     #: known.
     tilt: tuple[Array, Array] | None = None

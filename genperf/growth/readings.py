@@ -44,14 +44,12 @@ class CountReading(Struct, frozen=True):
     workers: str
     nodes: str
     work: str
-    #: Prior probability.
-    share: float
+    share: float  #: Prior probability.
     #: Whether a constant stands beside work that did not vary: the two are told apart by the prior alone.
     free_constant: bool
     #: Whether all runs lie on one node by it, and nobody knows better: the interval is at least as wide.
     one_node: bool = False
-    #: What divides the steps of a job, over canonical names.
-    divides: str = "1"
+    divides: str = "1"  #: What divides the steps of a job, over canonical names.
 
     def counts(self, series: MeasuredSeries) -> tuple[Counts, float]:
         """Return the counts of a series, work relative to that at the last, and the work of one worker there."""
@@ -112,10 +110,8 @@ class Weighed(Struct, frozen=True, eq=False, dict=True):
 
     reading: CountReading
     posterior: Posterior
-    #: Posterior probability of the reading.
-    share: float
-    #: Work of one worker at the largest count.
-    unit: float
+    share: float  #: Posterior probability of the reading.
+    unit: float  #: Work of one worker at the largest count.
 
     @cached_property
     def draws(self) -> Draws:

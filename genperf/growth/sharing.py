@@ -50,10 +50,8 @@ class NamedSeries(Struct, frozen=True, eq=False, dict=True):
 
     key: Key
     series: MeasuredSeries
-    #: Of the group columns and the levels of its categorical factors.
-    labels: dict[str, str]
-    #: Of the group columns that hold numbers.
-    numbers: dict[str, float]
+    labels: dict[str, str]  #: Of the group columns and the levels of its categorical factors.
+    numbers: dict[str, float]  #: Of the group columns that hold numbers.
 
     @cached_property
     def rows(self) -> dict[Count, int]:
@@ -89,10 +87,8 @@ class NamedSeries(Struct, frozen=True, eq=False, dict=True):
 class Shared(Struct, frozen=True, eq=False, dict=True):
     """What the other series of a table show of one of them."""
 
-    #: Of their cluster; None beside similar series, which show more.
-    cluster: Cluster | None = None
-    #: How many were measured on several nodes.
-    beyond: int = 0
+    cluster: Cluster | None = None  #: Of their cluster; None beside similar series, which show more.
+    beyond: int = 0  #: How many were measured on several nodes.
     #: The numeric factors at larger counts, and what similar series show of the change to each.
     columns: Mapping[str, Array] = field(default_factory=dict)
     changes: tuple[list[DonorChange], ...] = ()
@@ -192,10 +188,8 @@ class TableShares(Struct, frozen=True):
     """What the groups of a table show each other."""
 
     groups: Mapping[Key, Shared] = field(default_factory=dict)
-    #: Of the other groups.
-    others: Shared = ALONE
-    #: Whether every group that was looked at is a series.
-    series: bool = False
+    others: Shared = ALONE  #: Of the other groups.
+    series: bool = False  #: Whether every group that was looked at is a series.
 
     def of(self, key: Key) -> Shared:
         """Return what the others show of one group."""

@@ -28,12 +28,9 @@ class FactorSeries(Struct, frozen=True, eq=False):
     """The series of a table of many factors: rows that differ in nothing but their count."""
 
     table: Table
-    #: All rows, as if they were one series.
-    rows: MeasuredSeries
-    #: The columns that grow in proportion to the workers.
-    scaled: tuple[str, ...]
-    #: Shape (rows,). Which series each row belongs to.
-    series: Index
+    rows: MeasuredSeries  #: All rows, as if they were one series.
+    scaled: tuple[str, ...]  #: The columns that grow in proportion to the workers.
+    series: Index  #: Shape (rows,). Which series each row belongs to.
 
     def along(self, names: Collection[str]) -> bool:
         """Whether one of some columns grows with the scale."""

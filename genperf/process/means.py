@@ -72,18 +72,15 @@ class FactorFunction(NamedTuple):
 
     name: str
     node: Node
-    #: How it behaves, as in `WAYS`; empty for a size.
-    way: str
+    way: str  #: How it behaves, as in `WAYS`; empty for a size.
 
 
 class SumColumn(NamedTuple):
     """A term of a sum, its constant at one."""
 
     name: str
-    #: φ over the factors, in units of its size at the centre of the data.
-    node: Node
-    #: Of each function that it is a product of, how it behaves.
-    ways: tuple[str, ...] = ()
+    node: Node  #: φ over the factors, in units of its size at the centre of the data.
+    ways: tuple[str, ...] = ()  #: Of each function that it is a product of, how it behaves.
 
 
 class Coefficients(NamedTuple):
@@ -102,28 +99,20 @@ class SumBasis(Struct, frozen=True, eq=False):
     Powers cost Σ stiffness·(p − centre)² beside the squared error.
     """
 
-    #: Shape (rows, columns). φ.
-    columns: Array
-    #: Shape (columns,). Of each column at unit length.
-    ridge: Array
-    #: Shape (rows, levels). Ones where a row has a level.
-    levels: Array
-    #: Shape (rows, powers). ln x.
-    logarithms: Array
-    #: Shape (powers, columns). Ones where a column has the power.
-    raised: Array
+    columns: Array  #: Shape (rows, columns). φ.
+    ridge: Array  #: Shape (columns,). Of each column at unit length.
+    levels: Array  #: Shape (rows, levels). Ones where a row has a level.
+    logarithms: Array  #: Shape (rows, powers). ln x.
+    raised: Array  #: Shape (powers, columns). Ones where a column has the power.
     #: Shape (powers,). What they are supposed to be, and the standard deviation about it: 0 for one that is held.
     centre: Array
     deviation: Array
     #: Shape (growths, 3). Of columns φ·(nᵖ − 1)/p, which grow from one worker on: the places of this column, of φ and
     #: of p; −1 where p is 1.
     growths: Index
-    #: Shape (rows, growths). φ, a growth's time at one worker.
-    at_one: Array
-    #: Shape (columns,). What a column costs beside the squared error, in proportion to it at unit length.
-    cost: Array
-    #: Of ln T about the sum, as it is supposed.
-    variance: float = SUPPOSED_NOISE**2
+    at_one: Array  #: Shape (rows, growths). φ, a growth's time at one worker.
+    cost: Array  #: Shape (columns,). What a column costs beside the squared error, in proportion to it at unit length.
+    variance: float = SUPPOSED_NOISE**2  #: Of ln T about the sum, as it is supposed.
 
     def take(self, rows: AnyArray) -> SumBasis:
         """Return the basis at some of the rows."""
@@ -284,14 +273,11 @@ class Mean(Struct, frozen=True, eq=False):
     #: What messages call it.
     label: str
     columns: tuple[SumColumn, ...]
-    #: Factor and level of each effect.
-    levels: tuple[tuple[Factor, str], ...] = ()
-    #: Of the literature, where it is one.
-    family: str = ""
+    levels: tuple[tuple[Factor, str], ...] = ()  #: Factor and level of each effect.
+    family: str = ""  #: Of the literature, where it is one.
     #: Places of columns φ/n, φ·(1 − 1/n) and φ, which is the sum of the other two.
     complements: tuple[tuple[int, int, int], ...] = ()
-    #: Names of the powers, and what they raise.
-    powers: tuple[tuple[str, Node], ...] = ()
+    powers: tuple[tuple[str, Node], ...] = ()  #: Names of the powers, and what they raise.
     #: Places of columns φ·nᵖ and φ, of which the first is fitted as growth φ·(nᵖ − 1)/p, and of p; −1 where p is 1.
     growths: tuple[tuple[int, int, int], ...] = ()
 

@@ -69,12 +69,9 @@ class Fit(NamedTuple):
     """A process with its sizes."""
 
     kernel: Product
-    #: Standard deviation of ln T of one configuration.
-    noise: float
-    #: Shape (rows,). By which a row's noise variance is multiplied.
-    factors: Array
-    #: Shape (rows, rows). Of the process, without noise.
-    covariance: Array
+    noise: float  #: Standard deviation of ln T of one configuration.
+    factors: Array  #: Shape (rows,). By which a row's noise variance is multiplied.
+    covariance: Array  #: Shape (rows, rows). Of the process, without noise.
 
     @property
     def freedom(self) -> float:

@@ -57,12 +57,9 @@ class StackCandidate(Struct, frozen=True, eq=False):
     #: Shape (rows,). ln T.
     y: Array
     fit: Fit
-    #: Of each axis, the coordinates of the rows, shape (rows,).
-    x: list[AnyArray]
-    #: What the bank forecasts of the series of a table, as further rows.
-    anchors: Anchors | None = None
-    #: The number of its form. Rows do not tell which form holds: effects multiply, or add up.
-    form: int = 0
+    x: list[AnyArray]  #: Of each axis, the coordinates of the rows, shape (rows,).
+    anchors: Anchors | None = None  #: What the bank forecasts of the series of a table, as further rows.
+    form: int = 0  #: The number of its form. Rows do not tell which form holds: effects multiply, or add up.
 
     def residuals(self, rows: Index, constants: Coefficients, anchors: Anchors | None) -> tuple[float, Array, Array]:
         """Return the level, the mean of ln T − ln m at some rows, m being the mean of the process with these constants.
@@ -109,17 +106,13 @@ class StackCandidate(Struct, frozen=True, eq=False):
 class HeldOut(Struct, frozen=True, eq=False):
     """What the members predicted of held-out rows."""
 
-    #: Shape (held out,).
-    rows: Index
-    #: Shape (held out,). ln T.
-    y: Array
+    rows: Index  #: Shape (held out,).
+    y: Array  #: Shape (held out,). ln T.
     #: Shape (held out, members). Of ln T of a new run.
     mean: Array
     sd: Array
-    #: Shape (held out,). Number of the fold or look-back.
-    part: Index
-    #: Shape (members,). Number of the form of each: the rows do not tell which form holds.
-    forms: Index
+    part: Index  #: Shape (held out,). Number of the fold or look-back.
+    forms: Index  #: Shape (members,). Number of the form of each: the rows do not tell which form holds.
 
     def kept(self, rows: Mask) -> HeldOut:
         """Return the predictions of some of the rows."""
@@ -251,15 +244,12 @@ class Members(Struct, frozen=True, eq=False):
     #: Of the last candidate, where it has forecasts.
     growth: FactorSeries | None
     folds: HeldOut
-    #: Pseudo-rows of each candidate.
-    pseudo: Array
+    pseudo: Array  #: Pseudo-rows of each candidate.
     #: `weights`, `width`: inside the range, the width in standard deviations.
     weights: Array
     width: float
-    #: Places of the candidates, the heaviest first.
-    order: list[int]
-    #: Whether no row varies two factors together: the weights are then those of the prior.
-    apart: bool
+    order: list[int]  #: Places of the candidates, the heaviest first.
+    apart: bool  #: Whether no row varies two factors together: the weights are then those of the prior.
 
 
 def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
