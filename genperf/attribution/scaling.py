@@ -83,6 +83,7 @@ def scaling_along(
     target, counts, name = result.schema.target, steps.counts, steps.along.name
     predictions, far = forecasts(result.members, steps.columns), distance_beyond(result.schema, steps.columns)
     forecast = forecast_of(result.members, result.spread, steps.columns, far, predictions)
+    forecast = replace(forecast, ceiling=result.schema.ceiling)
     curves = curves_of(result, steps.columns, predictions=predictions)
     values: dict[str, Any] = {name: counts}
     usable = False

@@ -10,7 +10,7 @@ from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.series import walk_from
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
-from genperf.formula import Name, call, parse, render, substitute
+from genperf.formula import Name, Number, call, chain, parse, render, substitute
 from genperf.gaussian import normal_quantiles
 from genperf.growth.bank import CONSTANT, DOUBLING, LATENCY, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
 from genperf.growth.cluster import Cluster
@@ -103,6 +103,9 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
         # Each draw passes through one quantile of what similar series show, flat curves through the low ones.
         run_variance = float(np.mean((prior_constants.noise * steps) ** 2)) + noise**2
         offsets = _anchor_offsets(series.anchors, len(level), run_variance)
+        if reading.inverse:
+            # A flat reciprocal is a value that hardly falls.
+            offsets = offsets[::-1]
         variances = np.r_[variances[: -offsets.shape[1]], np.zeros(offsets.shape[1])]
     discrepancy = Discrepancy(
         kernel=walk_from(beyond.axes, step, series.columns),
@@ -150,6 +153,8 @@ def _label(series: MeasuredSeries, reading: CountReading) -> str:
     # The nodes are those of `readings.NODE_SIZES`: `max(workers/8, 1)`.
     if reading.nodes.startswith("max("):
         words.append("four a node" if "/4," in reading.nodes else "eight a node")
+    if reading.inverse:
+        words.append("of the reciprocal")
     return ", ".join([*words, "one node"] if reading.nodes == "1" else words)
 
 
@@ -165,7 +170,8 @@ def _form(
 ) -> tuple[list[int], Expression, Extrapolation]:
     """Write T = (a·work + Σ overheads)/divides over the columns of a series, and its limits and doubts beyond them.
 
-    The places are those of the overheads among the prior's; `step` is that of the walk per doubling.
+    Of the reciprocal it is T = 1/(a·work + Σ overheads)/divides, one term. The places are those of the overheads among
+    the prior's; `step` is that of the walk per doubling.
 
     Fields of the reading named `beside` are axes of the walk with the scale. Only overheads that the reading can have
     are written: without nodes none between them, and with a worker each none inside.
@@ -203,16 +209,19 @@ def _form(
             shapes.append(exponent(names[overhead.shape], low, high, low))
         meaning = meant if overhead is computation else counts
         constants = {constant: Name(name) for constant, name in names.items()}
-        term = substitute(parse(overhead.formula).node, {**meaning, **constants})
-        divided = term if reading.divides == "1" else call("divide", term, over_columns[reading.divides])
-        terms.append(Term(overhead.name, divided))
+        terms.append(Term(overhead.name, substitute(parse(overhead.formula).node, {**meaning, **constants})))
+    if reading.inverse:
+        terms = [Term("reciprocal of a sum", call("divide", Number(1.0), chain("add", [term.node for term in terms])))]
+    if reading.divides != "1":
+        terms = [Term(term.name, call("divide", term.node, over_columns[reading.divides])) for term in terms]
     places, slope = [prior().overheads.index(overhead) for overhead in chosen], SLOPE_SD * step
     beyond = Extrapolation(
         axes=tuple(render(over_columns[text]) for text in axes),
-        work=render(over_columns[work]),
+        # A reciprocal that falls with the work grows itself, in proportion to the scale at most.
+        work="1" if reading.inverse else render(over_columns[work]),
         slope=slope,
         nodes=render(over_columns[reading.nodes]),
         quietest=LEAST_SLOPE / slope,
-        mean=MEAN_SLOPE,
+        mean=reading.sign * MEAN_SLOPE,
     )
     return places, Expression("series", tuple(terms), (*coefficients, *shapes)), beyond

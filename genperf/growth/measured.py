@@ -58,6 +58,7 @@ class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
     works: tuple[WorkFormula, ...]  #: How one worker's work may change.
     in_seconds: bool = True  #: Whether the values are the seconds of a step, beside which a hinted exchange has a size.
     hinted: bool = False  #: Whether the user says how fast the network between nodes is (`--hint`).
+    either_way: bool = False  #: Whether overheads may as well lower the values: those of neither a time nor a rate.
     #: Seconds in which two nodes exchange the message of a step, by the hint; None without one, or where the bytes are
     #: not known.
     exchange: float | None = None
@@ -119,7 +120,9 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
     # What may vary in a series: the scale, counts of its machine, batches, and what the scale settles of these.
     settled = panel.machine.settled({axis.canonical}) if "workers" in panel.machine.columns else ()
     following = {panel.machine.columns[part].name for part in settled if part in panel.machine.columns}
-    may_vary = {f.name for f in map(panel.find, _SCALES) if f is not None} | {column} | following
+    # A time has the work of a batch; how a memory or a utilization changes with it, runs show.
+    scales = _COUNTS if table.target.either_way else _SCALES
+    may_vary = {f.name for f in map(panel.find, scales) if f is not None} | {column} | following
     if not (column in varying or single) or not varying <= may_vary:
         return None
     medians, counts = table.medians(), [f for f in map(panel.find, _COUNTS) if f is not None]
@@ -140,6 +143,7 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
         # The median of one or two runs is their mean.
         variances=(noise * np.where(repeats > 2, MEDIAN_VARIANCE, 1.0) / repeats)[order],
         works=panel.work_of_worker,
+        either_way=table.target.either_way,
         in_seconds=network is None or (table.target.is_time and schema_of(table).of_steps),
         hinted=network is not None,
         exchange=None if network is None else network.exchange(table),

@@ -50,6 +50,12 @@ class CountReading(Struct, frozen=True):
     #: Whether all runs lie on one node by it, and nobody knows better: the interval is at least as wide.
     one_node: bool = False
     divides: str = "1"  #: What divides the steps of a job, over canonical names.
+    inverse: bool = False  #: Whether overheads add to the reciprocal of the values, as to that of a utilization.
+
+    @property
+    def sign(self) -> float:
+        """What ln of the values is multiplied by to be that of what overheads add to."""
+        return -1.0 if self.inverse else 1.0
 
     def counts(self, series: MeasuredSeries) -> tuple[Counts, float]:
         """Return the counts of a series, work relative to that at the last, and the work of one worker there."""
@@ -61,7 +67,8 @@ def readings_of(series: MeasuredSeries) -> list[CountReading]:
     """Return the ways in which the counts of a series may be meant, each with its prior probability.
 
     One for each way in which a worker's work may change and each number of nodes, and for each count beyond which more
-    workers may only wait: of a work of two (constant or shared) each has its share, of the waits each its chance.
+    workers may only wait: of a work of two (constant or shared) each has its share, of the waits each its chance. Of
+    values that overheads may lower, their reciprocals are read so too, and the runs tell.
     """
     workers, sizes, is_unknown = _nodes_of(series)
     count = series.factors.counted_as or "nodes"
@@ -84,7 +91,9 @@ def readings_of(series: MeasuredSeries) -> list[CountReading]:
             wait = f"max(1, {count}/{limit:.4g})**{power:g}"
             text = wait if work == "1" else f"{work}*{wait}"
             out.append(replace(of_one_machine, work=text, share=share * chance))
-    return out
+    if not series.either_way:
+        return out
+    return [replace(r, share=0.5 * r.share, inverse=inverse) for inverse in (False, True) for r in out]
 
 
 def _nodes_of(series: MeasuredSeries) -> tuple[str, tuple[tuple[str, float], ...], bool]:
@@ -123,13 +132,13 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
     """Return the readings of a series with their posteriors beside its cluster, without those of hardly any weight."""
     hinted, listed = hint_tilt(series), []
     # Readings that differ beyond the measured counts alone have one posterior.
-    posteriors: dict[tuple[str, tuple[tuple[float, ...], ...]], Posterior] = {}
+    posteriors: dict[tuple[bool, str, tuple[tuple[float, ...], ...]], Posterior] = {}
     for reading in readings_of(series):
         counts, unit = reading.counts(series)
-        key = reading.divides, counts.key
+        key = reading.inverse, reading.divides, counts.key
         if key not in posteriors:
             # Of a job the times of its steps, up to a constant.
-            of_steps = series.logarithms + np.log(series.values(reading.divides))
+            of_steps = reading.sign * (series.logarithms + np.log(series.values(reading.divides)))
             posteriors[key] = posterior_of(counts, of_steps, series.variances, hinted)
         listed.append(Weighed(reading, posteriors[key], reading.share, unit))
     evidence = np.array([candidate.posterior.log_evidence for candidate in listed])
@@ -161,5 +170,6 @@ def forecast_of(readings: Sequence[Weighed], there: MeasuredSeries) -> MixtureFo
     draws = [candidate.draws for candidate in readings]
     of_steps = forecast(draws, [candidate.share for candidate in readings], counts)
     # ln of a job from ln of its steps, shape (draws, counts).
-    divisors = [np.log(there.values(candidate.reading.divides)) for candidate in readings]
-    return replace(of_steps, mean=of_steps.mean - np.repeat(divisors, [len(d.curve) for d in draws], axis=0))
+    divisors, lengths = [np.log(there.values(r.reading.divides)) for r in readings], [len(d.curve) for d in draws]
+    signs = np.repeat([r.reading.sign for r in readings], lengths)[:, None]
+    return replace(of_steps, mean=signs * of_steps.mean - np.repeat(divisors, lengths, axis=0))

@@ -254,6 +254,11 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_
         """Whether it is a time in seconds, so that work per second, efficiency, phases and cost have a meaning."""
         return self.unit == SECONDS
 
+    @property
+    def either_way(self) -> bool:
+        """Whether overheads may raise or lower it, as a memory or an accuracy: what is no time and no rate."""
+        return not (self.is_time or self.is_rate)
+
     def __str__(self) -> str:
         return f"{self.name} '{self.column}'" + (f", {self.unit}" if self.unit else "")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Literal
@@ -58,6 +59,8 @@ class MixtureForecast(Struct, frozen=True, eq=False):
     central_shares: Array | None = None
     #: Mean and variance of each member, (draws, rows) or (1, rows), without what the distance from the data adds.
     parts: Sequence[tuple[Array, Array]] = ()
+    #: The most that the quantity can be, in the target's unit.
+    ceiling: float = math.inf
 
     def at(self, rows: Index) -> MixtureForecast:
         """Return the forecast of some of the rows."""
@@ -69,10 +72,10 @@ class MixtureForecast(Struct, frozen=True, eq=False):
     def central(self) -> Array:
         """Return the central value, shape (rows,), in the target's unit."""
         if self.centre is not None:
-            return np.asarray(np.exp(self.centre))
+            return np.asarray(np.minimum(np.exp(self.centre), self.ceiling))
         assert self.central_shares is not None
-        median = np.array([0.5])
-        return np.asarray(mixture_quantiles(self.mean, self.central_shares, np.sqrt(self.variance), median)[0])
+        (median,) = mixture_quantiles(self.mean, self.central_shares, np.sqrt(self.variance), np.array([0.5]))
+        return np.asarray(np.minimum(median, self.ceiling))
 
     def interval(self, level: float = 0.9) -> tuple[Array, Array, Array]:
         """Return the central values and the ends of the interval of a new run, each of shape (rows,)."""
@@ -89,7 +92,7 @@ class MixtureForecast(Struct, frozen=True, eq=False):
         else:
             mean = np.maximum(np.nan_to_num(self.mean, nan=floor, neginf=floor), floor)
             lower, upper = mixture_quantiles(mean, self.shares, sd, np.array(levels))
-        return lower, upper
+        return np.minimum(lower, self.ceiling), np.minimum(upper, self.ceiling)
 
 
 def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Array) -> Array:

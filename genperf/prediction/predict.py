@@ -298,6 +298,7 @@ def predicted_columns(
     # 3. Whether such a run fits.
     fits = np.ones(len(value)) if model.feasibility is None else model.feasibility.probability(ways.columns)
     *numbers, log_width = combined(ways, (value, lower, upper, fits, width), interval)
+    numbers[:3] = [np.minimum(end, schema.ceiling) for end in numbers[:3]]
     # 4. How far it can be trusted.
     measured = {f.name: np.where(new[f.name], f.levels[0], columns[f.name]) for f in schema.factors if f.name in new}
     grades, marks = verdicts(model.basis, {**columns, **measured}, log_width)
@@ -334,6 +335,7 @@ def central_and_band(
         if forecast is None or start:
             block = {name: values[start : start + ROWS] for name, values in columns.items()}
             forecast = forecast_of(model.members, model.spread, block, distance_beyond(model.schema, block))
+            forecast = replace(forecast, ceiling=model.schema.ceiling)
         lower, upper = ends = forecast.band(interval, band, model.floor)
         if (interval, band) != (0.9, "prediction"):
             ends = forecast.band(0.9, "prediction", model.floor)

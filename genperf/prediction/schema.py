@@ -32,7 +32,7 @@ from genperf.table.clean import faults_of, label, labels, numbers
 from genperf.table.opened import open_source, understood
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE
-from genperf.vocabulary.names import canonical_of, column_named, plain_name
+from genperf.vocabulary.names import canonical_of, column_named, plain_name, words_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,6 +114,15 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         node = parse(formulas[fitted]).node
         columns = [*(names_in(node) - {factor.name for factor in self.factors})]
         return (columns[0], node) if len(columns) == 1 else (fitted, None)
+
+    @property
+    def ceiling(self) -> float:
+        """The most that it can be: 100 of a percentage, 1 of a share; ∞ of others, and where a run has more."""
+        target, wholes = self.target, list[float]()
+        if target.either_way:
+            is_part = not words_in(target.column).isdisjoint(words_of("headers.part_of_a_whole"))
+            wholes = [100.0] if "%" in target.unit + target.column else [1.0, 100.0] if is_part else []
+        return next((whole for whole in wholes if self.highest <= whole), math.inf)
 
     @property
     def share_of_peak(self) -> tuple[str, str, Node] | None:

@@ -167,7 +167,8 @@ def _written(fitted: Members) -> Iterator[tuple[MeanProcess, Member]]:
         expression, coefficient_count, values, drawn = candidate.mean.expression(constants, columns, fits)
         draws = drawn if shows_terms else np.tile(values, (TERM_DRAWS, 1))
         # The level is in the coefficients, which are the first `coefficient_count` constants.
-        scale = np.where(np.arange(len(values)) < coefficient_count, np.exp(level), 1.0)
+        factor = np.exp(-level if candidate.mean.inverse else level)
+        scale = np.where(np.arange(len(values)) < coefficient_count, factor, 1.0)
         status = Status("process", float(np.var(residual[: len(candidate.y)])), True, 0, 1, 1)
         kernel, used = candidate.fit.kernel, int(np.count_nonzero(values))
         noise_widening = 1.0 if candidate.anchors is not None else _noise_widening(candidate.fit.freedom, used)

@@ -96,7 +96,7 @@ class SumBasis(Struct, frozen=True, eq=False):
 
     ln m = Σ_l d_l·1[level l] + ln Σ_j c_j·φ_j·Π_i x_i^(p_i − 1),   c ≥ 0, i of the powers that φ_j has
 
-    Powers cost Σ stiffness·(p − centre)² beside the squared error.
+    Powers cost Σ stiffness·(p − centre)² beside the squared error. Where it is `inverse`, ln m is minus this.
     """
 
     columns: Array  #: Shape (rows, columns). φ.
@@ -113,6 +113,7 @@ class SumBasis(Struct, frozen=True, eq=False):
     at_one: Array  #: Shape (rows, growths). φ, a growth's time at one worker.
     cost: Array  #: Shape (columns,). What a column costs beside the squared error, in proportion to it at unit length.
     variance: float = SUPPOSED_NOISE**2  #: Of ln T about the sum, as it is supposed.
+    inverse: bool = False
 
     def take(self, rows: AnyArray) -> SumBasis:
         """Return the basis at some of the rows."""
@@ -130,9 +131,10 @@ class SumBasis(Struct, frozen=True, eq=False):
         return np.where(fitted, self.variance / np.where(fitted, self.deviation, 1.0) ** 2, FIXED)
 
     def log_sum(self, constants: Coefficients) -> Array:
-        """Return ln m; where all is zero, ln of `LEAST_SUM`."""
+        """Return ln m; where the sum is zero, as if it were `LEAST_SUM`."""
         total = np.maximum(self.at(constants.powers) @ constants.columns, LEAST_SUM)
-        return np.asarray(np.log(total) + self.levels @ constants.levels)
+        log = np.asarray(np.log(total) + self.levels @ constants.levels)
+        return -log if self.inverse else log
 
     def at(self, powers: Array) -> Array:
         """Return the columns at some powers, shape (rows, columns)."""
@@ -172,6 +174,7 @@ class SumBasis(Struct, frozen=True, eq=False):
 
         Each step solves the levels first and then the sum. Powers bend the sum: three times the steps.
         """
+        y = -y if self.inverse else y
         if start is None:
             # Relative errors: columns over T against one.
             steps, columns = GAUSS_NEWTON_STEPS, np.exp(-y)[:, None] * self.at(self.centre)
@@ -280,6 +283,8 @@ class Mean(Struct, frozen=True, eq=False):
     powers: tuple[tuple[str, Node], ...] = ()  #: Names of the powers, and what they raise.
     #: Places of columns φ·nᵖ and φ, of which the first is fitted as growth φ·(nᵖ − 1)/p, and of p; −1 where p is 1.
     growths: tuple[tuple[int, int, int], ...] = ()
+    #: Whether it is the reciprocal of the sum.
+    inverse: bool = False
 
     def plainest(self, constants: Coefficients, as_wholes: bool = True) -> Coefficients:
         """Return the constants of the same sum, written with as few terms as there are.
@@ -403,7 +408,8 @@ class Mean(Struct, frozen=True, eq=False):
         centre, cost = np.ones(len(unit_powers)), np.zeros(len(ridge))
         growths = np.array(self.growths, int).reshape(-1, 3)
         at_one = columns[:, growths[:, 1]]
-        return SumBasis(columns, ridge, levels, log_powers, raised, centre, deviation, growths, at_one, cost)
+        arrays = columns, ridge, levels, log_powers, raised, centre, deviation, growths, at_one, cost
+        return SumBasis(*arrays, inverse=self.inverse)
 
     def expression(
         self, constants: Coefficients, columns: set[str], draws: Sequence[Coefficients] = ()
@@ -435,6 +441,9 @@ class Mean(Struct, frozen=True, eq=False):
             phi = [] if column.node == Number(1.0) else [column.node]
             terms.setdefault(column.name, []).append(chain("multiply", [Name(amounts[-1].name), *phi, *multiplier]))
         written_terms = tuple(Term(name, chain("add", nodes)) for name, nodes in terms.items())
+        if self.inverse:
+            total = chain("add", [term.node for term in written_terms])
+            written_terms = (Term(self.label, call("divide", Number(1.0), total)),)
         names_read = {name for place in used for name in names_in(written[place].node)}
         powers_read = [place for place, (name, _) in enumerate(self.powers) if name in names_read]
         powers = [exponent(self.powers[place][0], *POWER_BOUNDS, 1.0) for place in powers_read]
@@ -452,7 +461,10 @@ def means_of(table: Table) -> list[Mean]:
     if apart and server is not None and not any("falls" in column.ways for column in server.columns):
         # Without a count to divide the work it is the sum again.
         server = None
-    return [_work(table), *(mean for mean in (total, server) if mean is not None), *_physics(table)]
+    means = [_work(table), *(mean for mean in (total, server) if mean is not None), *_physics(table)]
+    if total is not None and table.target.either_way:
+        means.append(replace(total, label="the reciprocal of a sum", inverse=True))
+    return means
 
 
 def terms_of(table: Table) -> Mean | None:

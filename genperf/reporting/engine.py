@@ -5,6 +5,7 @@ The page's side of it is `assets/engine.js`, with `assets/discrepancy.js` for wh
 
 import json
 import keyword
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from statistics import NormalDist
@@ -88,6 +89,7 @@ def engine(model: PageModel, interval: float) -> dict[str, Any]:
         # Of the distance from the data; those of the verdicts leave out what follows the scale of series.
         "settled": schema.panel.growing,
         "floor": result.floor if schema.lowest > 0 else None,
+        "ceiling": schema.ceiling if math.isfinite(schema.ceiling) else None,
         "levels": levels,
         "quantiles": [[level, NormalDist().inv_cdf(level)] for level in (*levels, 0.05, 0.95)],
         "serves": served.process.place if served.process is not None else result.members.index(served),

@@ -91,8 +91,8 @@ def agrees(browser: Browser, result: FitResult, asked: dict[str, Any] | pd.DataF
     expected = result.predict(asked)
     rows = [[row[f.name] for f in result.schema.factors] for row in expected.to_dict("records")]
     found = browser.js("return arguments[0].map((x) => engine.predict(x))", rows)
-    for name in ("time", "lower", "upper"):
-        np.testing.assert_allclose([f[name] for f in found], expected[name], rtol=1e-9, err_msg=name)
+    for name, column in {"time": result.schema.target.name, "lower": "lower", "upper": "upper"}.items():
+        np.testing.assert_allclose([f[name] for f in found], expected[column], rtol=1e-9, err_msg=name)
     assert [f["verdict"] for f in found] == expected["verdict"].tolist()
     assert [f["reason"] for f in found] == expected["reason"].tolist()
 
@@ -107,6 +107,14 @@ def test_numbers_of_a_series_are_pythons(browser: Browser, series: FitResult) ->
     browser.open(page(series))
     asked = {"workers": [1, 2, 3, 8, 12, 16, 24, 32, 64, 4096], "nodes": [1.0, 2.0, 4.0, 8.0, 512.0], "batch": 32}
     agrees(browser, series, machines(8, asked))
+
+
+def test_numbers_of_what_overheads_lower_are_pythons(browser: Browser) -> None:
+    frame = pd.DataFrame({"workers": [1, 2, 4, 8], "busy": [98.0, 97.0, 95.0, 92.0]})
+    result = gp.fit(frame, quantity="busy:%", extrinsic="workers")
+    browser.open(page(result))
+    assert result.predict({"workers": [4096]}).upper.iloc[0] == 100.0
+    agrees(browser, result, {"workers": [1, 3, 8, 32, 4096]})
 
 
 def test_numbers_of_an_ensemble_are_pythons(browser: Browser, ensemble: FitResult) -> None:

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
 import genperf as gp
+from genperf.attribution import scaling
 from genperf.errors import FitError
 from genperf.growth import Counts, Draws, Layout, Posterior, bank, forecast, posterior_of
 from genperf.growth.bank import LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, UNSEEN_DRAWN, UNSEEN_NETWORKS, prior
@@ -368,3 +369,36 @@ def test_a_table_knows_its_cluster():
     assert shared[2][0] < alone[2][0]
     assert 1.05 < shared[0][0] < 1.25
     assert combined([]) is None
+
+
+@pytest.mark.parametrize(
+    ("column", "unit", "law"),
+    [
+        ("accuracy", "%", lambda n: 76.1 - 0.1 * np.log2(n)),
+        ("accuracy", "", lambda n: 0.761 - 0.001 * np.log2(n)),
+        ("gpu_util", "%", lambda n: 100.0 / (1.02 + 0.05 * np.log2(n))),
+        ("memory", "GB", lambda n: 24.0 + 36.0 / n),
+        ("memory", "GB", lambda n: 24.0 + 1.5 * np.log2(n)),
+    ],
+    ids=["accuracy", "its share", "utilization", "memory that falls", "memory that grows"],
+)
+def test_what_overheads_may_lower_is_forecast_as_its_runs_turn(column, unit, law):
+    frame = pd.DataFrame({"workers": SCALES[:4]}).assign(**{column: lambda d: law(d.workers)})
+    result = gp.fit(frame, quantity=f"{column}:{unit}".strip(":"), extrinsic="workers")
+    there = result.predict({"workers": [16, 32]})
+    truth = law(np.array([16.0, 32.0]))
+    # An accuracy of 75.8 at 8 was forecast as 78.6, and at most as 113 %.
+    assert_allclose(there[column], truth, rtol=0.1)
+    assert np.all((there.lower <= truth) & (truth <= there.upper))
+    if column == "accuracy":
+        assert np.all(there[column] < frame[column].iloc[-1])
+    assert result.schema.ceiling == {"%": 100.0, "": 1.0}.get(unit, np.inf)
+    assert there.upper.max() <= result.schema.ceiling
+    assert scaling(result, {"workers": 8}, upto=4096).curve.upper.max() <= result.schema.ceiling
+
+
+def test_a_percentage_that_exceeds_100_has_no_ceiling():
+    frame = pd.DataFrame({"workers": SCALES, "cpu_util": [90.0, 170.0, 330.0, 640.0, 1250.0]})
+    result = gp.fit(frame, quantity="cpu_util:%", extrinsic="workers")
+    assert result.schema.ceiling == np.inf
+    assert result.predict({"workers": [32]})["cpu_util"].iloc[0] > 1500.0

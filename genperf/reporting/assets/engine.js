@@ -253,8 +253,8 @@ class Engine {
     return mixtureQuantiles(kept, shares, variance.map(Math.sqrt), levels);
   }
   predict(x) {
-    const time = this.central(x);
-    const [lower, upper, low90, high90] = this.band(x, [...this.levels, 0.05, 0.95]);
+    const most = (v) => (this.ceiling === null ? v : Math.min(v, this.ceiling)), time = most(this.central(x));
+    const [lower, upper, low90, high90] = this.band(x, [...this.levels, 0.05, 0.95]).map(most);
     const [verdict, reason] = judged(this, x, Math.log(high90 / low90));
     return { time, lower: Math.min(lower, time), upper: Math.max(upper, time), verdict, reason };
   }
