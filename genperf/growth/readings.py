@@ -78,7 +78,7 @@ def readings_of(series: MeasuredSeries) -> list[CountReading]:
     for work, from_table, divides in series.works:
         varies = bool(np.ptp(np.log(series.values(work))) > 1e-9)
         share_of_two = SHARED_WORK if varies else 1.0 - SHARED_WORK
-        share = 1.0 if len(series.works) == 1 else share_of_two
+        share = share_of_two if len(series.works) == 2 else 1.0 / len(series.works)
         unlimited = share * (1.0 - sum(chance for *_, chance in waits))
         # Work of the table that did not vary leaves a constant free; supposed work has none.
         free_constant = from_table and not varies
@@ -93,7 +93,10 @@ def readings_of(series: MeasuredSeries) -> list[CountReading]:
             out.append(replace(of_one_machine, work=text, share=share * chance))
     if not series.either_way:
         return out
-    return [replace(r, share=0.5 * r.share, inverse=inverse) for inverse in (False, True) for r in out]
+    # What all have together, or divide, stays so: overheads lower what each has.
+    of_each = series.works[0].formula
+    turned = [replace(r, share=0.5 * r.share, inverse=True) for r in out if r.work == of_each]
+    return [replace(r, share=0.5 * r.share) if r.work == of_each else r for r in out] + turned
 
 
 def _nodes_of(series: MeasuredSeries) -> tuple[str, tuple[tuple[str, float], ...], bool]:

@@ -977,9 +977,15 @@ def _efficiency(reading: Reading, ratio: TableColumn) -> tuple[bool, bool]:
 
 
 def _take_relative(reading: Reading) -> None:
-    """Take a speed-up or an efficiency, but no bandwidth, for a throughput where no other speed was measured."""
-    ratios = [c for c in reading.with_role("ratio") if is_relative(c.name) or c.kind]
-    ratios = [c for c in ratios if len(c.known) and min(c.known) > 0.0]
+    """Take a speed-up or an efficiency, but no bandwidth, for a throughput where no other speed was measured.
+
+    Where nothing at all was measured, other results, a loss or a utilisation, are what was.
+    """
+    results = [c for c in reading.with_role("ratio") if len(c.known) and min(c.known) > 0.0]
+    ratios = [c for c in results if is_relative(c.name) or c.kind]
+    if not ratios and not reading.with_role("measured"):
+        for column in results:
+            column.becomes("measured", "nothing else was measured")
     if not ratios or reading.scale is None:
         return
     # A speed-up rather than an efficiency.

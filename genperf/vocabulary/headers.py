@@ -384,7 +384,8 @@ def _is_bandwidth(sides: list[list[str]]) -> bool:
         return False
     numerator, *denominators = sides
     if denominators:
-        return numerator[-1] in _DATA
+        is_per_second = numerator[-1].endswith("bps") or any(words[0] in TIME_WORDS for words in denominators)
+        return numerator[-1] in _DATA and is_per_second
     if len(numerator) == 1:
         return numerator[0] in _DATA and numerator[0].endswith("bps")
     return numerator[-1] in TIME_WORDS and numerator[-2] in _DATA
@@ -502,9 +503,13 @@ def _quantity(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     words = [word for unit_words in sides for word in unit_words]
     # `peak memory (GB)`, `peak_gb`, `joules per step`.
     last_word = words[-1] if len(words) > 1 else ""
-    unit_word = unit[0][-1] if unit else last_word
+    # `watts` and `kWh` alone are quantities; `GB` alone may be a size that was given.
+    is_alone = len(words) == 1 and words[0] in _UNITS and words[0] not in _MEMORY_UNITS and len(words[0]) > 1
+    unit_word = unit[0][-1] if unit else words[0] if is_alone else last_word
     above, below = (sides[0][-1], sides[1]) if len(sides) == 2 else ("", [""])
-    of_devices = DEVICE_WORDS | NODE_WORDS if above not in _MEMORY_UNITS else frozenset()
+    # `GB per GPU` may be what a device has; `memory GB per GPU` was measured.
+    is_measured = above not in _MEMORY_UNITS or not _QUANTITIES.isdisjoint(words)
+    of_devices = DEVICE_WORDS | NODE_WORDS if is_measured else frozenset()
     if above in _UNITS and below[0] in STEP_WORDS | JOB_WORDS | of_devices:
         unit_word = above
     elif not unit and len(below) == 1 and below[0] in _UNITS:

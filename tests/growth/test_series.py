@@ -402,3 +402,16 @@ def test_a_percentage_that_exceeds_100_has_no_ceiling():
     result = gp.fit(frame, quantity="cpu_util:%", extrinsic="workers")
     assert result.schema.ceiling == np.inf
     assert result.predict({"workers": [32]})["cpu_util"].iloc[0] > 1500.0
+
+
+@pytest.mark.parametrize("more", [{}, {"nodes": SCALES}, {"batch": np.full(5, 32.0)}], ids=["", "nodes", "batch"])
+def test_a_power_of_all_workers_grows_with_them(more):
+    # 345 W each: 5,520 W at 16 were forecast as 4,670 at 64 where the nodes are known.
+    watts = 360 * SCALES - 8 * SCALES * np.log2(SCALES)
+    frame = pd.DataFrame({"workers": SCALES, "power": watts, **more})
+    result = gp.fit(frame, quantity="power:W", extrinsic=["workers", *more])
+    here = {name: values[-1] for name, values in more.items()}
+    row = result.predict({**here, "workers": 64, **({"nodes": 64} if "nodes" in more else {})}).iloc[0]
+    truth = 360 * 64 - 8 * 64 * 6
+    assert row["power"] == pytest.approx(truth, rel=0.1)
+    assert row.lower < truth < row.upper
