@@ -103,7 +103,7 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
         # Each draw passes through one quantile of what similar series show, flat curves through the low ones.
         run_variance = float(np.mean((prior_constants.noise * steps) ** 2)) + noise**2
         offsets = _anchor_offsets(series.anchors, len(level), run_variance)
-        if reading.inverse:
+        if reading.sign < 0.0:
             # A flat reciprocal is a value that hardly falls.
             offsets = offsets[::-1]
         variances = np.r_[variances[: -offsets.shape[1]], np.zeros(offsets.shape[1])]
@@ -149,11 +149,12 @@ def _label(series: MeasuredSeries, reading: CountReading) -> str:
     """Name one of several readings by what differs between them: `overheads, shared work, eight a node`."""
     words = ["overheads"]
     if len(series.works) > 1:
-        words.append("constant work" if reading.work == "1" else "shared work")
+        of_all = series.either_way and reading.work == series.works[-1].formula
+        words.append("work of all" if of_all else "constant work" if reading.work == "1" else "shared work")
     # The nodes are those of `readings.NODE_SIZES`: `max(workers/8, 1)`.
     if reading.nodes.startswith("max("):
         words.append("four a node" if "/4," in reading.nodes else "eight a node")
-    if reading.inverse:
+    if reading.sign < 0.0:
         words.append("of the reciprocal")
     return ", ".join([*words, "one node"] if reading.nodes == "1" else words)
 
@@ -210,7 +211,7 @@ def _form(
         meaning = meant if overhead is computation else counts
         constants = {constant: Name(name) for constant, name in names.items()}
         terms.append(Term(overhead.name, substitute(parse(overhead.formula).node, {**meaning, **constants})))
-    if reading.inverse:
+    if reading.sign < 0.0:
         terms = [Term("reciprocal of a sum", call("divide", Number(1.0), chain("add", [term.node for term in terms])))]
     if reading.divides != "1":
         terms = [Term(term.name, call("divide", term.node, over_columns[reading.divides])) for term in terms]
@@ -218,7 +219,7 @@ def _form(
     beyond = Extrapolation(
         axes=tuple(render(over_columns[text]) for text in axes),
         # A reciprocal that falls with the work grows itself, in proportion to the scale at most.
-        work="1" if reading.inverse else render(over_columns[work]),
+        work="1" if reading.sign < 0.0 else render(over_columns[work]),
         slope=slope,
         nodes=render(over_columns[reading.nodes]),
         quietest=LEAST_SLOPE / slope,

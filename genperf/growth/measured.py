@@ -131,7 +131,11 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
     columns = {f.name: medians.columns[f.name] for f in medians.numeric}
     # By all columns, so that the last configuration, to which work is relative, is the same whatever the order of rows.
     order = np.lexsort([*(columns[name] for name in sorted(columns) if name != column), columns[column]])
-    network = network_of(hints)
+    network, works, counted = network_of(hints), panel.work_of_worker, panel.counted_as
+    if table.target.either_way and counted == axis.canonical:
+        # A power or a memory may be that of all workers together.
+        of_each, of_table, _ = works[0]
+        works = (*works, WorkFormula(counted if of_each == "1" else f"{of_each}*{counted}", of_table))
     repeats = table.repeats
     noise, distances = repeat_noise(table)
     series = MeasuredSeries(
@@ -142,7 +146,7 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
         logarithms=np.log(medians.measured)[order],
         # The median of one or two runs is their mean.
         variances=(noise * np.where(repeats > 2, MEDIAN_VARIANCE, 1.0) / repeats)[order],
-        works=panel.work_of_worker,
+        works=works,
         either_way=table.target.either_way,
         in_seconds=network is None or (table.target.is_time and schema_of(table).of_steps),
         hinted=network is not None,

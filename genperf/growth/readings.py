@@ -50,12 +50,8 @@ class CountReading(Struct, frozen=True):
     #: Whether all runs lie on one node by it, and nobody knows better: the interval is at least as wide.
     one_node: bool = False
     divides: str = "1"  #: What divides the steps of a job, over canonical names.
-    inverse: bool = False  #: Whether overheads add to the reciprocal of the values, as to that of a utilization.
-
-    @property
-    def sign(self) -> float:
-        """What ln of the values is multiplied by to be that of what overheads add to."""
-        return -1.0 if self.inverse else 1.0
+    #: What ln of the values is multiplied by to be that of what overheads add to: −1 of a utilization's reciprocal.
+    sign: float = 1.0
 
     def counts(self, series: MeasuredSeries) -> tuple[Counts, float]:
         """Return the counts of a series, work relative to that at the last, and the work of one worker there."""
@@ -95,7 +91,7 @@ def readings_of(series: MeasuredSeries) -> list[CountReading]:
         return out
     # What all have together, or divide, stays so: overheads lower what each has.
     of_each = series.works[0].formula
-    turned = [replace(r, share=0.5 * r.share, inverse=True) for r in out if r.work == of_each]
+    turned = [replace(r, share=0.5 * r.share, sign=-1.0) for r in out if r.work == of_each]
     return [replace(r, share=0.5 * r.share) if r.work == of_each else r for r in out] + turned
 
 
@@ -135,10 +131,10 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
     """Return the readings of a series with their posteriors beside its cluster, without those of hardly any weight."""
     hinted, listed = hint_tilt(series), []
     # Readings that differ beyond the measured counts alone have one posterior.
-    posteriors: dict[tuple[bool, str, tuple[tuple[float, ...], ...]], Posterior] = {}
+    posteriors: dict[tuple[float, str, tuple[tuple[float, ...], ...]], Posterior] = {}
     for reading in readings_of(series):
         counts, unit = reading.counts(series)
-        key = reading.inverse, reading.divides, counts.key
+        key = reading.sign, reading.divides, counts.key
         if key not in posteriors:
             # Of a job the times of its steps, up to a constant.
             of_steps = reading.sign * (series.logarithms + np.log(series.values(reading.divides)))

@@ -676,19 +676,6 @@ class Panel(Struct, frozen=True, dict=True):
     def work_of_worker(self) -> tuple[WorkFormula, ...]:
         """What one worker may do in a step, the most specific formula first; a single one where the table decides.
 
-        What is no time and no rate, a power or a memory, may be that of all workers together as well.
-        """
-        works, panel = self._work_of_time, self.with_axis
-        counted, is_fixed = panel.counted_as, panel.axis.canonical != "workers" and panel.workers is not None
-        if panel.target is None or not panel.target.either_way or counted is None or is_fixed:
-            return works
-        of_each, of_table, _ = works[0]
-        return (*works, WorkFormula(counted if of_each == "1" else f"{of_each}*{counted}", of_table))
-
-    @cached_property
-    def _work_of_time(self) -> tuple[WorkFormula, ...]:
-        """The work of one worker to which a time is in proportion.
-
         Workers share an epoch or a whole job: they divide its steps where each of them keeps its batch, what is done in
         a step where the batch of all is shared, and either where nothing shows it: of a job without a batch all that a
         worker does may shrink with its part, or the work alone. Otherwise it is the batch of all over the
