@@ -51,11 +51,11 @@ class Meanings(Struct, dict=True):
 
     @cached_property
     def measured(self) -> dict[str, list[str]]:
-        """The columns of a time or a rate by their headers without units and blanks."""
+        """The measured columns by their headers without units and blanks."""
         by_name = dict[str, list[str]]()
         for column in self.legend.columns:
-            if header_of(column).kind in ("time", "rate"):
-                by_name.setdefault("".join(_without_unit(column)), []).append(column)
+            if (header := header_of(column)).kind:
+                by_name.setdefault("".join(_without_unit(column, header.unit)), []).append(column)
         return by_name
 
     @cached_property
@@ -175,9 +175,9 @@ class Meanings(Struct, dict=True):
         return next(((column, cell) for cell in cells if cell.lower() in section("switches")["off"]), None)
 
     def measured_column(self, phrase: str) -> str:
-        """Return the column of a time or a rate whose header of several words a phrase spells; empty for none."""
+        """Return the measured column whose header of several words a phrase spells; empty for none."""
         column, _ = only_match(self.headers, phrase)
-        if header_of(column).kind in ("time", "rate") and len(words_in(column)) > 1:
+        if header_of(column).kind and len(words_in(column)) > 1:
             return column
         # `checkpoint time` of `ckpt_seconds`, `env steps per second` of `env_steps_per_sec`
         column, kind = self._measured_as(phrase), header_of(phrase).kind
@@ -233,9 +233,10 @@ def singular_words(text: str) -> frozenset[str]:
     return frozenset(_IN_FULL.get(word, word) for word in singular) - _OF_HEADERS
 
 
-def _without_unit(text: str) -> list[str]:
-    """Return the words of a header but for those of a time, and what is per one: `checkpoint` of `ckpt_seconds`."""
-    words = (word for word in re.split(r"[\W_]+", text.lower()) if word and word not in _OF_TIMES)
+def _without_unit(text: str, unit: str = "") -> list[str]:
+    """Return the words of a header but for its unit, those of a time and what is per one: `ckpt` of `ckpt_seconds`."""
+    units = {unit.lower(), *_OF_TIMES}
+    words = (word for word in re.split(r"[\W_]+", text.lower()) if word and word not in units)
     return ["".join(sorted(singular_words(word))) for word in words]
 
 

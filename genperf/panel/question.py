@@ -341,12 +341,12 @@ def _is_setting(legend: Legend, column: str) -> bool:
 
 
 def _measured_column_named(legend: Legend, text: str) -> str:
-    """Return the only column of numbers whose name has a word; empty without one."""
+    """Return the only column of numbers whose name has a word, the first of several memories; empty without one."""
     words = singular_words(text)
     is_name = words and words.isdisjoint(words_of("headers.best"))
     numeric = [name for name, entry in legend.columns.items() if is_name and entry.numeric]
     named = [name for name in numeric if words <= singular_words(name)]
-    return named[0] if len(named) == 1 else ""
+    return named[0] if len(named) == 1 or {header_of(name).kind for name in named} == {"quantity"} else ""
 
 
 def _cells_in_name(legend: Legend, column: str, text: str, at: Collection[str]) -> Iterator[tuple[str, str]]:
