@@ -190,12 +190,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
     @property
     def geometry(self) -> tuple[Array, Array, Array]:
-        """Q, the diagonal of Q·V·Qᵀ, and Q·1: directions in which both parts of the anchors' covariance are diagonal.
-
-            Q·(K + ν²·I)·Qᵀ = I,   cov(y) = s²·(K + ν²·I) + V,   V = diag(variances)
-
-        Their shapes are (anchors, anchors), (anchors,), (anchors,). Arrays go to the cache `_geometry` as bytes.
-        """
+        """What `_geometry` keeps of the anchors, whose numbers are its keys as bytes."""
         return _geometry(*self._layout, self.variances.tobytes(), self.noise, self._measured)
 
     @cached_property
@@ -273,10 +268,13 @@ def _rows(kernel: RandomWalk, at_anchors: Cells, extrapolation: Extrapolation, a
 def _geometry(
     kernel: RandomWalk, at_anchors: Cells, variances: bytes, noise: float, measured: int
 ) -> tuple[Array, Array, Array]:
-    """Return Q, the diagonal of Q·V·Qᵀ, and Q·1: see `Discrepancy.geometry`.
+    """Return Q, the diagonal of Q·V·Qᵀ, and Q·1, of shapes (anchors, anchors), (anchors,) and (anchors,).
 
-    ν² is that of the first anchors, which were `measured`; draws pass through the borrowed ones behind. With the
-    Cholesky factor C of the covariance, Q = Uᵀ·C⁻¹ has the eigenvectors U of C⁻¹·V·C⁻ᵀ.
+        Q·(K + ν²·I)·Qᵀ = I,   cov(y) = s²·(K + ν²·I) + V,   V = diag(variances)
+
+    In these directions both parts of the anchors' covariance are diagonal. ν² is that of the first anchors, which were
+    `measured`; draws pass through the borrowed ones behind. With the Cholesky factor C of K + ν²·I, Q = Uᵀ·C⁻¹ has the
+    eigenvectors U of C⁻¹·V·C⁻ᵀ.
     """
     anchors, at_variances = {name: np.frombuffer(cells) for name, cells in at_anchors}, np.frombuffer(variances)
     share = np.where(np.arange(len(at_variances)) < measured, 1.0, EXACT)

@@ -22,14 +22,11 @@ LEVEL_PRIOR: tuple[float, float] = (0.5, 1.0)
 LIKENESS_PRIOR: tuple[float, float] = (0.3, 1.4)
 NOISE_PRIOR: tuple[float, float] = (0.1, 2.0)
 WEIGHT_PRIOR: tuple[float, float] = (0.1, 1.5)
-#: With fewer donors the prior of the weights is narrower: they hardly show which columns matter.
-ENOUGH_DONORS = 40
 #: Changes below about twice this share of T(n₀) are counted in seconds by the last g, larger ones by logarithm.
 SECONDS_SHARE = 0.03
-#: A way to count weighs as its error on held-out blocks, `LEAST_BLOCK_ERROR` added, to this power; less with few.
+#: A way to count weighs as its error on held-out blocks, `LEAST_BLOCK_ERROR` added, to this power.
 ERROR_POWER = 8.0
 LEAST_BLOCK_ERROR = 0.005
-ENOUGH_BLOCKS = 10.0
 #: The calibration of the width counts as the held-out blocks are against this many.
 CALIBRATING_BLOCKS = 20.0
 #: Bounds of the logarithms of all parameters.
@@ -67,10 +64,8 @@ class DonorProcess:
     def __init__(self, distances: Array, values: Array, middle: float, spread: float) -> None:
         self.distances, self.middle, self.spread = distances, middle, spread
         self.away = (values - middle) / spread
-        columns, count = distances.shape[:2]
-        narrow = WEIGHT_PRIOR[1] * min(1.0, (count / ENOUGH_DONORS) ** 0.5)
-        self._mean = np.log([LEVEL_PRIOR[0], LIKENESS_PRIOR[0], NOISE_PRIOR[0], *[WEIGHT_PRIOR[0]] * columns])
-        self._sd = np.array([LEVEL_PRIOR[1], LIKENESS_PRIOR[1], NOISE_PRIOR[1], *[narrow] * columns])
+        medians, self._sd = np.array([LEVEL_PRIOR, LIKENESS_PRIOR, NOISE_PRIOR, *[WEIGHT_PRIOR] * len(distances)]).T
+        self._mean = np.log(medians)
         bounds = list(zip(self._mean - PARAMETER_REACH, self._mean + PARAMETER_REACH, strict=True))
         self.logarithms, _ = descended(self._cost, self._mean, bounds, maxiter=60)
         self.inverse = np.linalg.inv(self._covariance(self.logarithms)[0])
@@ -158,7 +153,6 @@ def shown_by_donors(
     donor_start, donor_last = times
     among_donors, to_donors = np.split(distances, [len(donor_start)], axis=1)
     blocks = len(np.unique(block))
-    power = ERROR_POWER * min(1.0, blocks / ENOUGH_BLOCKS)
     # Of each way to count, its weight, and mean, sd, middle and prior_sd of each series' change.
     weights, answers = [], []
     for change, (middle, spread) in zip(CHANGES, predicted, strict=True):
@@ -166,7 +160,7 @@ def shown_by_donors(
         process = DonorProcess(among_donors, values, middle, spread)
         mean, sd = process.held_out(block)
         errors = np.abs(change.onto(donor_start, mean) / donor_last - 1.0)
-        weights.append(float(np.exp(np.mean(np.log(errors + LEAST_BLOCK_ERROR)))) ** -power)
+        weights.append(float(np.exp(np.mean(np.log(errors + LEAST_BLOCK_ERROR)))) ** -ERROR_POWER)
         # Nine in ten of normal errors are within 1.645 standard deviations.
         misfit = float(np.quantile(np.abs(values - mean) / sd, 0.9)) / 1.645
         widening = max(misfit, 1.0) ** (blocks / (blocks + CALIBRATING_BLOCKS))

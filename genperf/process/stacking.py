@@ -266,9 +266,7 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
         # All look-backs count as the rows of one, and the rows of the folds together as much again.
         look_backs = len(np.unique(comparable.part))
         omega = [1.0 / look_backs, len(comparable.rows) / look_backs / len(fitted.folds.rows)]
-        weights = fitted.weights
-        if not fitted.apart:
-            weights = stacked([comparable, fitted.folds], omega, fitted.pseudo)
+        weights = fitted.weights if fitted.apart else stacked([comparable, fitted.folds], omega, fitted.pseudo)
         all_widths = len(cuts) * comparable.width(weights, BEYOND_QUANTILE) + PSEUDO_LOOK_BACKS * USUAL_BEYOND
         width = all_widths / (len(cuts) + PSEUDO_LOOK_BACKS)
         common, ordered_weights = common_error(back, weights, table), tuple(weights[fitted.order].tolist())
