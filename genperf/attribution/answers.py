@@ -1,6 +1,6 @@
 """The answers of attribution: frozen, printable, plain values for JSON. Definitions: docs/attribution.md."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from html import escape
 from typing import Any, TypeAlias
@@ -113,6 +113,10 @@ class PrintedAnswer(Struct, frozen=True, eq=False):
         """Return the fields by name as plain values, for JSON: frames as rows, an answer inside as its own fields."""
         plain: dict[str, Any] = {}
         for name, value in asdict(self).items():
+            if callable(value):
+                # What is computed once it is asked for.
+                name = name.removeprefix("find_")
+                value = getattr(self, name)
             if isinstance(value, Target):
                 plain = {"quantity": described(value)} | plain
             elif isinstance(value, pd.DataFrame):
@@ -155,41 +159,40 @@ class PrintedAnswer(Struct, frozen=True, eq=False):
 class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
     """The predicted value along the count of workers; for a time also how well more workers are used."""
 
-    #: The factor that counts the workers.
-    along: str
-    #: Whether one worker's work stays as it is, falls as 1/n, or neither; unknown where nothing tells it.
-    kind: str
-    #: The values of the other factors.
-    at: dict[str, Any]
-    #: The count that efficiency is relative to: the smallest measured one.
-    reference: float
-    #: The count of the largest efficiency; None where there is none.
-    best: float | None
-    #: The largest count that was evaluated.
-    upto: float
-    #: Nominal coverage of the intervals.
-    interval: float
+    along: str  #: The factor that counts the workers.
+    kind: str  #: Whether one worker's work stays as it is, falls as 1/n, or neither; unknown where nothing tells it.
+    at: dict[str, Any]  #: The values of the other factors.
+    reference: float  #: The count that efficiency is relative to: the smallest measured one.
+    best: float | None  #: The count of the largest efficiency; None where there is none.
+    upto: float  #: The largest count that was evaluated.
+    interval: float  #: Nominal coverage of the intervals.
     #: A row per count: the factor, the predicted value in a column with the quantity's name (`time`), `lower, upper`.
     #: For a time whose kind of scaling is known also `speedup` (in the rate of work, relative to the reference), and
     #: `efficiency, efficiency_lower, efficiency_upper`; where a throughput was measured, first `throughput,
     #: throughput_lower, throughput_upper`. Last the `verdict` of each prediction.
     curve: pd.DataFrame
-    #: A row per question: `what` (`efficiency`, `efficiency of the best`, `slower`, `throughput`), `level`, `count`
-    #: (NaN: not reached), `lower`, `upper` (infinite: beyond `upto`), `reached` (the share of the draws that reach it),
-    #: `of` (the count that an efficiency is relative to). Empty where the quantity is not a time; only `slower` where
-    #: the kind of scaling is unknown.
-    points: pd.DataFrame
+    #: Computes `points`, which not every answer shows: it takes a path of each draw.
+    find_points: Callable[[], pd.DataFrame]
     #: A row per change of the largest term along the factor, or of the longest branch of an overlap (`what`): `member,
     #: weight, what, before, after, count, lower, upper, reached`.
     crossovers: pd.DataFrame
     quantity: Target
-    #: The configurations of the curve.
-    steps: Ladder
+    steps: Ladder  #: The configurations of the curve.
     #: ln of the predicted value of each draw there: how the rows vary together, and each by itself.
     curves: Curves
     forecast: MixtureForecast
-    #: What a time is of: a step.
-    timed: str = "step"
+    timed: str = "step"  #: What a time is of: a step.
+
+    @cached_property
+    def points(self) -> pd.DataFrame:
+        """Where the curve turns, a row per question.
+
+        `what` (`efficiency`, `efficiency of the best`, `slower`, `throughput`), `level`, `count` (NaN: not reached),
+        `lower`, `upper` (infinite: beyond `upto`), `reached` (the share of the draws that reach it), `of` (the count
+        that an efficiency is relative to). Empty where the quantity is not a time; only `slower` where the kind of
+        scaling is unknown.
+        """
+        return self.find_points()
 
     def efficiency(self, count: float) -> Interval:
         """Return the efficiency at a count, of a time whose kind of scaling is known."""
@@ -230,11 +233,14 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
         yield from self.decided_changes(self.crossovers.to_dict("records"))
 
     def decided_changes(self, rows: Iterable[Mapping[Any, Any]]) -> Iterator[str]:
-        """Yield the changes of the heaviest member, which comes first, of each kind up to one that is undecided."""
+        """Yield sentences of the heaviest member's changes, of each kind only those before one that is undecided.
+
+        A change is decided where its count has an upper end, or where hardly a draw has a change at all.
+        """
         rows, undecided = [*rows], set[str]()
         for row in rows:
-            stays = row["before"] == row["after"] and row["reached"] <= LEAST_DECIDED
-            if not (stays or np.isfinite(row["upper"])):
+            none_likely = row["before"] == row["after"] and row["reached"] <= LEAST_DECIDED
+            if not (none_likely or np.isfinite(row["upper"])):
                 undecided.add(row["what"])
             if row["member"] == rows[0]["member"] and row["what"] not in undecided:
                 yield self.crossover(row)
@@ -249,10 +255,13 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
         return [self._turn(str(row["what"]), row) for row in self.points.to_dict("records")]
 
     def _turn(self, what: str, row: Mapping[Any, Any]) -> Turn:
-        """Return a row of the points or the crossovers as numbers; a count that is not reached is infinite."""
+        """Return a row of `points` or `crossovers` as a turn: where the curve falls below a `level` of the count `of`.
+
+        A count that is not reached is infinite.
+        """
         count = np.inf if np.isnan(row["count"]) else float(row["count"])
         ends = Interval(count, float(row["lower"]), float(row["upper"]))
-        level, of = float(row.get("level", np.nan)), float(row.get("of", np.nan))
+        level, of = (float(row.get(name, np.nan)) for name in ("level", "of"))
         return Turn(what, ends, float(row["reached"]), self.along, self.upto, self.interval, self.timed, level, of)
 
     @property
@@ -283,8 +292,7 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
 class Sensitivity(PrintedAnswer, frozen=True, eq=False):
     """The share of the prediction's variance over a domain that each factor makes (Sobol indices)."""
 
-    #: Variance of the predicted quantity (whatever it is), or of its logarithm.
-    of: str
+    of: str  #: Variance of the predicted quantity (whatever it is), or of its logarithm.
     #: A row per factor: `factor, first, first_lower, first_upper, total, total_lower, total_upper, over`.
     indices: pd.DataFrame
     samples: int

@@ -1,6 +1,7 @@
 """Efficiency and its band, the knee, the count beyond which more workers make it slower, and the crossovers."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,12 +34,9 @@ KNEE_LEVEL = 0.5
 class Knee(Struct, frozen=True):
     """What `explain` tells of scaling."""
 
-    #: The efficiency below which a curve is past its knee.
-    level: float = KNEE_LEVEL
-    #: The factor that counts the workers; chosen by the field's names where omitted.
-    along: str | None = None
-    #: The largest count that is evaluated; 16 times the largest measured where omitted.
-    upto: float | None = None
+    level: float = KNEE_LEVEL  #: The efficiency below which a curve is past its knee.
+    along: str | None = None  #: The factor that counts the workers; chosen by the field's names where omitted.
+    upto: float | None = None  #: The largest count that is evaluated; 16 times the largest measured where omitted.
     #: Whether the work of one worker, or that of all together, stays; the columns decide where omitted.
     kind: Kind | None = None
 
@@ -98,10 +96,10 @@ def scaling_along(
         predicted = result.predict_columns(source_of_columns(steps.columns, "steps", "step"), interval, "confidence")
         reported = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
         values |= {**{n: np.asarray(predicted[n], float) for n in reported}, "verdict": predicted["verdict"]}
-    best, points = None, list[dict[str, Any]]()
+    best, find_points = None, partial(pd.DataFrame, [], columns=list(_POINTS))
     if target.is_time:
         times, levels = values[target.name], ends_of(interval)
-        points = _points(result, steps, curves, times, level, levels)
+        find_points = partial(_points, result, steps, curves, times, level, levels)
         if steps.work is not None:
             # The verdict stands last.
             verdicts = {"verdict": values.pop("verdict")} if "verdict" in values else {}
@@ -116,7 +114,7 @@ def scaling_along(
         upto=float(counts[-1]),
         interval=interval,
         curve=pd.DataFrame(values),
-        points=pd.DataFrame(points, columns=list(_POINTS)),
+        find_points=find_points,
         crossovers=_NO_CHANGES,
         quantity=target,
         steps=steps,
@@ -128,8 +126,8 @@ def scaling_along(
 
 def _points(
     result: FitResult, steps: Ladder, curves: Curves, times: Array, level: float, ends: tuple[float, float]
-) -> list[dict[str, Any]]:
-    """Return the rows of `Scaling.points` of a time: of unknown work alone beyond which count it rises."""
+) -> pd.DataFrame:
+    """Return the rows of `Scaling.points` of a time: where it rises and, of known work, where the efficiency falls."""
     counts, (runs, measured), weights = steps.counts, steps.measured, curves.weights
     # First the predicted value. All curves pass through what was measured, but the draws of a process, which know how
     # noisy the runs are; those of a bare expression may miss them all.
@@ -139,7 +137,7 @@ def _points(
     logarithms[: len(logarithms) if bare_expressions else 1, runs] = measured
     slower = {"what": "slower", "level": np.nan, **_count_interval(_turns(steps, np.exp(logarithms)), weights, ends)}
     if steps.work is None:
-        return [slower]
+        return pd.DataFrame([slower], columns=list(_POINTS))
     rates = np.log(steps.work) - logarithms
     efficiency = rates - rates[:, :1]
     of_best = efficiency - efficiency.max(axis=1, keepdims=True)
@@ -152,11 +150,12 @@ def _points(
         {"what": what, "level": level, **_count_interval(below, weights, ends), "of": of} for what, below, of in falls
     ]
     turns = _count_interval(_turns(steps, np.exp(-efficiency) / counts), weights, ends)
-    return [*rows, slower, {"what": "throughput", "level": np.nan, **turns}]
+    rows += [slower, {"what": "throughput", "level": np.nan, **turns}]
+    return pd.DataFrame(rows, columns=list(_POINTS))
 
 
 def _turns(steps: Ladder, curves: Array) -> Array:
-    """Return the count beyond which something that should fall rises, of each curve; the first one is central."""
+    """Return the count beyond which each curve, which should fall, rises; the first curve is the central one."""
     counts, (runs, _) = last_smallest(steps.counts, curves), steps.measured
     if len(runs):
         # No count between the runs is said to be better than the best run: of equal ones the last.
@@ -166,7 +165,10 @@ def _turns(steps: Ladder, curves: Array) -> Array:
 
 
 def _count_interval(counts: Array, weights: Array, levels: tuple[float, float]) -> dict[str, float]:
-    """Return the first of some counts with its interval over the others, the draws', and their share that is finite."""
+    """Return a central count with its interval: the first is central, the others are of draws by their weights.
+
+    `reached` is the weight of the draws in which the count is finite.
+    """
     count, drawn = float(counts[0]), counts[1:]
     # Some may be infinite: nothing is interpolated. Levels just below take no step more by the rounding of weights.
     lower, upper = np.quantile(drawn, np.array(levels) - 1e-12, weights=weights, method="inverted_cdf").tolist()
@@ -264,7 +266,10 @@ def branches_of(member: Member) -> Iterator[dict[str, Node]]:
 def _changes(
     members: Sequence[Member], formulas: Mapping[str, Node], steps: Ladder, interval: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row per change of the largest of some formulas over the terms; the first member is central."""
+    """Yield a row per change of which formula over the terms is the largest, for the central, first member.
+
+    Without a change there is one row, of the formula that stays the largest, and `reached` is the share of other draws.
+    """
 
     def seconds(member: Member, constants: Mapping[str, Any], names: Collection[str]) -> dict[str, Array]:
         values = {**steps.columns, **constants, **member.expression.term_values(steps.columns, constants)}
