@@ -51,8 +51,7 @@ class Workers(Struct, frozen=True):
     #: Returns the executor; a new one where the processes of the last one died.
     executor: Callable[[], Any]
     count: int
-    #: Whether they are processes of this machine, which end with the work.
-    here: bool = True
+    here: bool = True  #: Whether they are processes of this machine, which end with the work.
 
 
 def _connected(engine: Engine, stack: ExitStack) -> Workers:

@@ -181,10 +181,8 @@ class FormulaError(GenperfError):
 class Note(Struct, frozen=True):
     """Advice to the user that does not stop the work."""
 
-    #: One sentence, with the advice in it.
-    text: str
-    #: A short stable name, for machine-readable output.
-    kind: str = "note"
+    text: str  #: One sentence, with the advice in it.
+    kind: str = "note"  #: A short stable name, for machine-readable output.
 
     def __str__(self) -> str:
         return self.text

@@ -27,13 +27,11 @@ class ConstantMeaning(NamedTuple):
     #: The *scale* of a term, the power of an *intrinsic* or *extrinsic* factor, the *step* of a count between alone and
     #: together, or the *level* of a categorical factor.
     part: Part
-    #: The factor of a power or step, or whose term it scales; empty for another.
-    factor: str = ""
+    factor: str = ""  #: The factor of a power or step, or whose term it scales; empty for another.
     #: `categorical`, `level`: the level at which it holds, of which factor; of a combination with colons between.
     categorical: str = ""
     level: str = ""
-    #: The number of its product term; 0 where every term has it, or the terms are no products.
-    term: int = 0
+    term: int = 0  #: The number of its product term; 0 where every term has it, or the terms are no products.
 
     @property
     def effect(self) -> str:
@@ -52,12 +50,9 @@ class Constant(Struct, frozen=True):
     #: `lower`, `upper`: bounds; a coefficient has lower bound 0 unless it may have either sign.
     lower: float = 0.0
     upper: float = float("inf")
-    #: Where a search begins by default; for a coefficient, in units of its scale.
-    start: float = 1.0
-    #: Whether the penalty pulls it towards zero.
-    penalised: bool = True
-    #: For printing; `s` for a coefficient of a time.
-    unit: str = ""
+    start: float = 1.0  #: Where a search begins by default; for a coefficient, in units of its scale.
+    penalised: bool = True  #: Whether the penalty pulls it towards zero.
+    unit: str = ""  #: For printing; `s` for a coefficient of a time.
     #: What counts as one in the penalty, of a constant that is no coefficient: a smaller size is pulled harder.
     size: float = 1.0
     meaning: ConstantMeaning | None = None
@@ -105,8 +100,7 @@ class Expression(Struct, frozen=True, dict=True):
     array([9., 3.])
     """
 
-    #: Name of the family it belongs to, or `formula` for a user's formula.
-    family: str
+    family: str  #: Name of the family it belongs to, or `formula` for a user's formula.
     #: In the order they are printed.
     terms: tuple[Term, ...]
     constants: tuple[Constant, ...]

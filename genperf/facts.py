@@ -72,8 +72,7 @@ class Expectation(Struct, frozen=True):
     interval: float
     verdict: str
     reason: str
-    #: The probability that such a run does not fail.
-    fits: float
+    fits: float  #: The probability that such a run does not fail.
     #: Error on held-out measurements in %, and what was predicted from what; None where nothing was held out.
     held_out: float | None = None
     held_out_of: str = ""
@@ -88,14 +87,10 @@ class Stage(Struct, frozen=True):
     """A count of workers on the way to a configuration, and what is predicted there."""
 
     count: float
-    #: The predicted value.
-    value: float
-    #: Samples a second, or whole jobs a second; None where the work of a step is not known.
-    rate: float | None
-    #: Work done per second and worker, relative to the smallest count.
-    efficiency: Interval | None
-    #: What is paid for.
-    machines: float
+    value: float  #: The predicted value.
+    rate: float | None  #: Samples a second, or whole jobs a second; None where the work of a step is not known.
+    efficiency: Interval | None  #: Work done per second and worker, relative to the smallest count.
+    machines: float  #: What is paid for.
     #: Of one sample, in machine-seconds, or in money where there is a price; None where the work is not known.
     cost: float | None = None
 
@@ -105,8 +100,7 @@ class Paid(Struct, frozen=True):
 
     per_second: float
     text: str
-    #: The column, field's name or formula that counts it; the workers where None.
-    per: str | None = None
+    per: str | None = None  #: The column, field's name or formula that counts it; the workers where None.
 
     @property
     def currency(self) -> str:
@@ -126,25 +120,18 @@ class GrowthCounts(Struct, frozen=True):
     #: What a rate counts: images, samples; or the whole job in the singular where all share one amount of work.
     sample: str
     whole: bool
-    #: Whether the time of a step means something.
-    of_steps: bool
-    #: Whether a rate was measured that may be of all workers or of each.
-    of_all_or_each: bool
-    #: What a time is of: a step, an epoch or a job.
-    timed: str = "step"
-    #: What is assumed of the work of a step, in words; empty where it is known.
-    assumption: str = ""
-    #: The option that shows the samples of a step, where nothing does.
-    work_option: str = ""
-    #: The throughput over that at the start.
-    gain: Interval | None = None
+    of_steps: bool  #: Whether the time of a step means something.
+    of_all_or_each: bool  #: Whether a rate was measured that may be of all workers or of each.
+    timed: str = "step"  #: What a time is of: a step, an epoch or a job.
+    assumption: str = ""  #: What is assumed of the work of a step, in words; empty where it is known.
+    work_option: str = ""  #: The option that shows the samples of a step, where nothing does.
+    gain: Interval | None = None  #: The throughput over that at the start.
     #: The cost of a further sample over that of one at the start; infinite where the throughput falls.
     marginal: Interval | None = None
     #: The probability that growing pays.
     chance: float = 0.0
     price: Paid | None = None
-    #: The count of the largest measured throughput, where a larger one was measured too.
-    peak: float | None = None
+    peak: float | None = None  #: The count of the largest measured throughput, where a larger one was measured too.
 
     @property
     def grows(self) -> bool:
@@ -183,8 +170,7 @@ class Part(Struct, frozen=True):
 
     label: str
     terms: tuple[str, ...]
-    #: Of the predicted value.
-    share: Interval
+    share: Interval  #: Of the predicted value.
 
 
 class Doubling(Struct, frozen=True):
@@ -201,16 +187,11 @@ class Limit(Struct, frozen=True):
     #: The predicted quantity, and what is reported first of it (a throughput where one was measured).
     name: str
     reported: str
-    #: Nominal coverage.
-    interval: float
-    #: The largest first; empty where the terms have no names of the field.
-    parts: tuple[Part, ...] = ()
-    #: The strongest first; empty where there are parts.
-    doublings: tuple[Doubling, ...] = ()
-    #: Whether nodes count the workers: terms are then named after nodes.
-    counts_nodes: bool = True
-    #: What one of the workers is called.
-    worker: str = "workers"
+    interval: float  #: Nominal coverage.
+    parts: tuple[Part, ...] = ()  #: The largest first; empty where the terms have no names of the field.
+    doublings: tuple[Doubling, ...] = ()  #: The strongest first; empty where there are parts.
+    counts_nodes: bool = True  #: Whether nodes count the workers: terms are then named after nodes.
+    worker: str = "workers"  #: What one of the workers is called.
     #: Whether a worker computes for longer than where it was alone: the efficiency is below the computation's share.
     slowed: bool = False
 
@@ -218,12 +199,9 @@ class Limit(Struct, frozen=True):
 class Training(Struct, frozen=True):
     """What is asked about a training."""
 
-    #: How many it has.
-    tokens: float | None = None
-    #: Operations per second of a device at most (`genperf.peaks`).
-    peak: float | None = None
-    #: Whether its tokens of a second are asked for.
-    per_second: bool = False
+    tokens: float | None = None  #: How many it has.
+    peak: float | None = None  #: Operations per second of a device at most (`genperf.peaks`).
+    per_second: bool = False  #: Whether its tokens of a second are asked for.
 
     def shows(self, priced: bool) -> dict[str, str]:
         """Return the quantities that are asked about, each as the formula of its own name: see `derived_columns`."""
@@ -245,8 +223,7 @@ class Training(Struct, frozen=True):
 class Plan(Struct, frozen=True):
     """How much is to be done, by when, and for how much."""
 
-    #: In the unit of the throughput or the batch; whole jobs where all workers share one.
-    samples: float
+    samples: float  #: In the unit of the throughput or the batch; whole jobs where all workers share one.
     #: Seconds, and money in the unit of the price: both are kept by the upper end of the interval.
     deadline: float | None = None
     budget: float | None = None
@@ -254,8 +231,7 @@ class Plan(Struct, frozen=True):
     of_tokens: bool = False
     of_steps: bool = False
     of_job: bool = False
-    #: Whether the fastest count is asked for, and not the cheapest.
-    fastest: bool = False
+    fastest: bool = False  #: Whether the fastest count is asked for, and not the cheapest.
 
     @property
     def aim(self) -> Literal["total", "cost"]:
@@ -277,8 +253,7 @@ class Choice(Struct, frozen=True):
     total: Interval
     cost: Interval
     verdict: str
-    #: The whole configuration.
-    at: dict[str, Any] = {}
+    at: dict[str, Any] = {}  #: The whole configuration.
 
     def to_dict(self, name: str) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -300,8 +275,7 @@ class Planned(Struct, frozen=True):
     #: What is paid for, and its price; without one the cost is in machine-hours.
     paid: str
     price: Paid | None
-    #: Nominal coverage.
-    interval: float
+    interval: float  #: Nominal coverage.
     #: The cheapest and the fastest count, of those that keep the plan where there are any.
     cheapest: Choice
     fastest: Choice
@@ -329,9 +303,9 @@ class Planned(Struct, frozen=True):
 
     @property
     def rank(self) -> tuple[float, float]:
-        """What is least for the best of several plans: its time or cost, by its aim, else how far it is from its limit.
+        """A key that sorts plans, the best first: by time or cost, whatever their aim; those that are not kept last.
 
-        That is the upper end of the time, or else of the cost; the amount of a plan that is not kept is infinite.
+        Of these the one comes first whose upper end, of the time if it is late and else of the cost, is least.
         """
         is_kept = self.best is not None and not self.breaks
         amount = float(getattr(self.chosen, self.plan.aim).value) if is_kept else float("inf")
@@ -339,16 +313,16 @@ class Planned(Struct, frozen=True):
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """The count that is sought with its `total` and `cost`, `best`, the `fastest` or else the `cheapest` count.
+        """The field `plan` of the JSON: the best count with its total and cost, and the count of the other aim.
 
-        `named` where a machine is named: alone where no count keeps the plan, which is then else None.
+        A machine that the question names stands beside, `named`; it stands alone where no count keeps the plan.
         """
         named = {} if self.named is None else {"named": {**self.named.to_dict(self.name), "breaks": [*self.breaks]}}
         if self.best is None:
             return {"plan": named or None}
+        # Beside the cheapest count the fastest one is told, and beside the fastest the cheapest.
         name, other = ("fastest", self.fastest) if self.plan.aim == "cost" else ("cheapest", self.cheapest)
-        others = {name: other.to_dict(self.name)}
-        return {"plan": {**self.sought.to_dict(self.name), "best": self.best, **others, **named}}
+        return {"plan": {**self.sought.to_dict(self.name), "best": self.best, name: other.to_dict(self.name), **named}}
 
 
 class NextRun(Struct, frozen=True):
@@ -357,8 +331,7 @@ class NextRun(Struct, frozen=True):
     #: The configuration as it was named, and the configurations to measure: what differs from it.
     target: Mapping[str, Any]
     places: tuple[Mapping[str, Any], ...]
-    #: The prediction there with its interval now.
-    now: Interval
+    now: Interval  #: The prediction there with its interval now.
     #: Relative half widths of the interval that runs narrow: now, after these runs, and the one that is enough.
     width: float
     after: float
@@ -407,8 +380,7 @@ class Step(Struct, frozen=True):
     #: Devices and nodes before and after.
     before: tuple[float, float]
     after: tuple[float, float]
-    #: What each device or node does after, as a part of what it did before.
-    efficiency: float
+    efficiency: float  #: What each device or node does after, as a part of what it did before.
 
     @property
     def doublings(self) -> float:
@@ -427,10 +399,8 @@ class Normal(Struct, frozen=True):
     high: float
     series: int
     clusters: int
-    #: What the percentile means, in a word or three: `usual`, `in the lowest quarter`, `low`.
-    judged: str
-    #: What the comparison was narrowed by: the number of doublings, the network, ….
-    narrowed: tuple[str, ...]
+    judged: str  #: What the percentile means, in a word or three: `usual`, `in the lowest quarter`, `low`.
+    narrowed: tuple[str, ...]  #: What the comparison was narrowed by: the number of doublings, the network, ….
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -460,8 +430,7 @@ class AmongPublished(Struct, frozen=True):
     #: What is known of the work of a step: "assumed" where nothing is and each device has the same, "total" where all
     #: devices share one amount, else empty.
     work: str
-    #: Whether a cause of it is worth looking for: it is in the lowest quarter, or nobody knows.
-    low: bool
+    low: bool  #: Whether a cause of it is worth looking for: it is in the lowest quarter, or nobody knows.
 
 
 class PublishedPlace(Struct, frozen=True):
@@ -487,8 +456,7 @@ class Exchange(Struct, frozen=True):
     #: Seconds at the nominal rate, as `least_exchange` returns them.
     ways: dict[str, float]
     nodes: float
-    #: Bytes.
-    message: float
+    message: float  #: Bytes.
     #: Seconds of a step on several nodes, and by how much it is longer than one node's, where they are known.
     step: float | None
     cost: float | None
@@ -510,8 +478,7 @@ class Record(Struct, frozen=True):
     verdict: str
     predictions: int
     clusters: int
-    #: In %, of 90 % intervals that held.
-    coverage: float
+    coverage: float  #: In %, of 90 % intervals that held.
     #: `median_error`, `nine_in_ten`: |predicted/measured − 1| in %, of which half and nine in ten lay below.
     median_error: float
     nine_in_ten: float
@@ -535,18 +502,14 @@ class Cause(Struct, frozen=True):
 class Turn(Struct, frozen=True):
     """Where a curve along the count of workers turns, or that it does not."""
 
-    #: `throughput`, `slower`, `efficiency` or `efficiency of the best`.
-    what: str
-    #: The count, infinite where none was found, and the ends of its interval.
-    count: Interval
-    #: The share of the draws that turn.
-    reached: float
+    what: str  #: `throughput`, `slower`, `efficiency` or `efficiency of the best`.
+    count: Interval  #: The count, infinite where none was found, and the ends of its interval.
+    reached: float  #: The share of the draws that turn.
     #: The column of the count, the largest one that was evaluated, and the nominal coverage.
     along: str
     upto: float
     interval: float
-    #: What a time is of: a step.
-    timed: str
+    timed: str  #: What a time is of: a step.
     #: Of an efficiency: the level below which it falls, and the count that it is relative to.
     level: float = math.nan
     of: float = math.nan
@@ -560,10 +523,8 @@ class Published(Struct, frozen=True):
     #: The causes of a low efficiency, the likeliest first, with the probability that nothing is wrong.
     causes: tuple[Cause, ...] = ()
     sound: float = 0.0
-    #: Whether a cause was looked for.
-    training: bool = False
-    #: Where the utilisation of the peak lies among published runs.
-    utilisation: PublishedPlace | None = None
+    training: bool = False  #: Whether a cause was looked for.
+    utilisation: PublishedPlace | None = None  #: Where the utilisation of the peak lies among published runs.
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -598,8 +559,7 @@ class StepPart(Struct, frozen=True, forbid_unknown_fields=True):
     #: The least and the largest count with a run, and the share there, the median of the runs.
     counts: tuple[float, float]
     shares: tuple[float, float]
-    #: The levels of the group columns of these runs; none where the table has no groups.
-    levels: dict[str, str] = {}
+    levels: dict[str, str] = {}  #: The levels of the group columns of these runs; none where the table has no groups.
 
 
 def are_whole(parts: Sequence[StepPart]) -> bool:
@@ -637,8 +597,7 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     source: str
     runs: int
     counts: tuple[float, float]
-    #: What growing to the configuration brings.
-    growth: GrowthCounts
+    growth: GrowthCounts  #: What growing to the configuration brings.
     #: The measured counts along the workers, each with what is reported first: a throughput where these are known.
     runs_along: tuple[tuple[float, float], ...]
     #: What not every answer shows, computed once where one does: the prediction along the workers, what to measure
@@ -650,30 +609,22 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     published: Callable[[], Published]
     #: The model that predicts, and the columns of the configuration: two of one model are compared in its joint draws.
     predicted_by: Callable[[], tuple[Any, Mapping[str, Any]]]
-    #: Predictions of `auto` on published series that were judged like this one.
-    record: Record | None
-    #: Levels that no measured run shows.
-    unmeasured: Mapping[str, str]
-    #: Whether some run of the table failed.
-    can_fail: bool
+    record: Record | None  #: Predictions of `auto` on published series that were judged like this one.
+    unmeasured: Mapping[str, str]  #: Levels that no measured run shows.
+    can_fail: bool  #: Whether some run of the table failed.
     #: The `workers` and the `nodes` of the configuration, of these what the columns show.
     machines: Mapping[str, float]
     #: What is asked about a training; the quantities that follow from the prediction, each with its ends.
     training: Training
     quantities: Mapping[str, float]
-    #: The units of further predicted quantities, by name.
-    further: Mapping[str, str]
+    further: Mapping[str, str]  #: The units of further predicted quantities, by name.
     #: The median of the runs at the configuration, their ends, and how many they are; None where none was measured.
     measured: tuple[Interval, int] | None = None
     plan: Planned | None = None
-    #: Where the best split of the devices is asked for, how it stands among the others.
-    split: BestSplit | None = None
-    #: Where the efficiency falls below the level that is asked about.
-    falls: Turn | None = None
-    #: The measured parts of a step.
-    parts: tuple[StepPart, ...] = ()
-    #: The named levels of the series that is meant, where the table has several.
-    series: Mapping[str, str] = {}
+    split: BestSplit | None = None  #: Where the best split of the devices is asked for, how it stands among the others.
+    falls: Turn | None = None  #: Where the efficiency falls below the level that is asked about.
+    parts: tuple[StepPart, ...] = ()  #: The measured parts of a step.
+    series: Mapping[str, str] = {}  #: The named levels of the series that is meant, where the table has several.
     #: The column of what is no step of workers: its name, its unit, and how much of it a second is.
     column: tuple[str, str, float] | None = None
 
@@ -685,16 +636,18 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def start(self) -> Stage:
         """The count that growth begins at, with what was measured there in the place of what is predicted."""
-        growth, start, slower = self.growth, self.growth.start, 1.0
+        growth, start = self.growth, self.growth.start
         measured, predicted = dict(self.runs_along).get(start.count), start.rate if growth.rated else start.value
-        if measured is not None and predicted:
-            # The measured time over the predicted one.
-            slower = predicted / measured if growth.rated else measured / predicted
+        if measured is None or not predicted:
+            return start
+        # The measured time over the predicted one.
+        ratio = predicted / measured if growth.rated else measured / predicted
         efficiency = start.efficiency
         if efficiency is not None and start.count > growth.smallest.count:
-            efficiency = replace(efficiency, value=efficiency.value / slower)
-        rate, cost = (None if v is None else v * by for v, by in ((start.rate, 1.0 / slower), (start.cost, slower)))
-        return replace(start, value=start.value * slower, rate=rate, cost=cost, efficiency=efficiency)
+            efficiency = replace(efficiency, value=efficiency.value / ratio)
+        rate = None if start.rate is None else start.rate * (1.0 / ratio)
+        cost = None if start.cost is None else start.cost * ratio
+        return replace(start, value=start.value * ratio, rate=rate, cost=cost, efficiency=efficiency)
 
     @property
     def place(self) -> dict[str, Any]:

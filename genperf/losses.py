@@ -37,8 +37,7 @@ class Loss(Struct, frozen=True):
     value: Callable[[Array, Array, Scale], Array]
     #: `(T, t, scale) -> ω` for each row, with `2·ω·(T − t)` the derivative of the loss by T.
     curvature: Callable[[Array, Array, Scale], Array]
-    #: Whether ω is the same for every T: one least-squares solution is then exact.
-    quadratic: bool
+    quadratic: bool  #: Whether ω is the same for every T: one least-squares solution is then exact.
 
 
 def _of_ratio(value: Callable[[Array], Array], weight: Callable[[Array], Array]) -> Loss:
@@ -99,10 +98,8 @@ class Penalty(Struct, frozen=True):
     array([1.25])
     """
 
-    #: λ ≥ 0.
-    strength: float = 0.0
-    #: ρ: 0 is L2 (ridge), 1 is L1 (lasso).
-    l1_share: float = 0.0
+    strength: float = 0.0  #: λ ≥ 0.
+    l1_share: float = 0.0  #: ρ: 0 is L2 (ridge), 1 is L1 (lasso).
 
     def value(self, scaled: Array) -> Array:
         """Return the penalty of each set of constants, shape (sets, constants) → (sets,)."""

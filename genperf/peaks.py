@@ -22,12 +22,9 @@ class Device(Struct, frozen=True):
 
     name: str
     rates: dict[str, float]
-    #: What its rate with sparse weights is over the dense one; 1 where it has none.
-    sparse: float
-    #: The device by which published runs of such devices are compared.
-    family: str
-    #: Its link inside a node, by name; empty where that is not known.
-    link: str = ""
+    sparse: float  #: What its rate with sparse weights is over the dense one; 1 where it has none.
+    family: str  #: The device by which published runs of such devices are compared.
+    link: str = ""  #: Its link inside a node, by name; empty where that is not known.
 
     @property
     def label(self) -> str:

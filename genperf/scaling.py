@@ -19,14 +19,10 @@ Scaling = Literal["weak", "strong", "job"]
 class Kind(Struct, frozen=True):
     """A kind of scaling."""
 
-    #: The work of one worker at n workers is in proportion to n to this power.
-    power: float
-    #: What it means, for people.
-    meaning: str
-    #: Whether all workers share one amount of work.
-    shared: bool = False
-    #: Whether they share it whatever their batch, as that of an epoch or a whole job.
-    whole: bool = False
+    power: float  #: The work of one worker at n workers is in proportion to n to this power.
+    meaning: str  #: What it means, for people.
+    shared: bool = False  #: Whether all workers share one amount of work.
+    whole: bool = False  #: Whether they share it whatever their batch, as that of an epoch or a whole job.
 
     def over(self, count: str) -> str:
         """Return the work of one worker as a formula over what counts the workers.

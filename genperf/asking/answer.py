@@ -94,8 +94,7 @@ class Value(Struct, frozen=True, eq=False, dict=True):
     verdict: str
     reason: str
     at: dict[str, Any]
-    #: Sentences about it by themselves.
-    texts: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)  #: Sentences about it by themselves.
     #: What is known of the configuration, and which of its sentences follow; all where none is named.
     facts: Facts | None = None
     only: tuple[str, ...] = ()
@@ -129,35 +128,24 @@ class Value(Struct, frozen=True, eq=False, dict=True):
 class Answer(Struct, frozen=True, eq=False, dict=True):
     """What is known of one configuration: the likeliest quantity in sentences, every measured one as a value."""
 
-    #: The quantities, the likeliest first.
-    answers: tuple[Value, ...]
-    #: Of the first one; None where its answer is no more than a value.
-    facts: Facts | None = None
-    #: How the table was read; None for a model.
-    reading: Reading | None = None
-    #: What was done to read the table, and what its rows show.
-    notes: tuple[str, ...] = ()
+    answers: tuple[Value, ...]  #: The quantities, the likeliest first.
+    facts: Facts | None = None  #: Of the first one; None where its answer is no more than a value.
+    reading: Reading | None = None  #: How the table was read; None for a model.
+    notes: tuple[str, ...] = ()  #: What was done to read the table, and what its rows show.
     #: The factors that the question leaves open, as they are taken.
     taken: dict[str, Any] = field(default_factory=dict)
-    #: Lines of the same quantity in the other series that the question may mean.
-    others: tuple[str, ...] = ()
-    #: Without a count in the question: the first quantity at eight times the largest one.
-    beyond: str = ""
+    others: tuple[str, ...] = ()  #: Lines of the same quantity in the other series that the question may mean.
+    beyond: str = ""  #: Without a count in the question: the first quantity at eight times the largest one.
     #: In one line, where the runs came from and which rows are left out; empty for a table that is read as it is.
     read_back: str = ""
-    #: What the runs measured where it is asked; empty where there is none.
-    measured: str = ""
-    #: Columns that no part of the answer reads.
-    left_out: tuple[str, ...] = ()
-    #: Nominal coverage of the intervals of predictions; None for measured values.
-    coverage: float | None = None
+    measured: str = ""  #: What the runs measured where it is asked; empty where there is none.
+    left_out: tuple[str, ...] = ()  #: Columns that no part of the answer reads.
+    coverage: float | None = None  #: Nominal coverage of the intervals of predictions; None for measured values.
     #: Where the runs are from, and how many they are; of a model its facts have both.
     source: str = ""
     runs: int = 0
-    #: What the words of the question are about: normal, why.
-    topics: tuple[str, ...] = ()
-    #: What they ask for: cost, tokens/s.
-    requested: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()  #: What the words of the question are about: normal, why.
+    requested: tuple[str, ...] = ()  #: What they ask for: cost, tokens/s.
 
     @cached_property
     def lacks(self) -> tuple[tuple[str, str], ...]:

@@ -91,38 +91,30 @@ COMPARED = 10
 class Question(Struct, frozen=True):
     """What is asked beside the configuration."""
 
-    #: The samples of a step, a formula over the columns; from the batch columns where None.
-    work: str | None = None
+    work: str | None = None  #: The samples of a step, a formula over the columns; from the batch columns where None.
     #: What a sample is called: images, tokens; empty where what was measured is the time of no step.
     sample: str = "samples"
     price: Paid | None = None
-    #: The column that counts what the price is for; that of the workers where None.
-    per: str | None = None
+    per: str | None = None  #: The column that counts what the price is for; that of the workers where None.
     #: Columns of one value that are no factors, such as the batch of a group.
     constants: Mapping[str, float] = field(default_factory=dict)
-    #: Nominal coverage.
-    interval: float = 0.9
+    interval: float = 0.9  #: Nominal coverage.
     #: Whether the time of a step means something: not where a throughput came without the work of a step.
     steps: bool = True
-    #: Of a transformer: the tokens, and the peak of a device.
-    training: Training = field(default_factory=Training)
+    training: Training = field(default_factory=Training)  #: Of a transformer: the tokens, and the peak of a device.
     #: How much is to be done, by when and for how much: answered by how many workers that takes.
     plan: Plan | None = None
     #: Hints of the network, and words that name what the series ran on: a framework, a network.
     hints: Mapping[str, str] = field(default_factory=dict)
     words: tuple[str, ...] = ()
-    #: What is asked about by name: normal, why.
-    topics: tuple[str, ...] = ()
-    #: What its words ask for, by the section `requested`, and rates: cost, tokens/s.
-    requested: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()  #: What is asked about by name: normal, why.
+    requested: tuple[str, ...] = ()  #: What its words ask for, by the section `requested`, and rates: cost, tokens/s.
     #: What the first quantity may be at most, such as the memory of a device, `80GB`: whether it stays below is told.
     limit: str = ""
-    #: The efficiency below which it may fall at some count.
-    level: float | None = None
+    level: float | None = None  #: The efficiency below which it may fall at some count.
     #: How many times as fast a count is sought as the configuration, or as the largest of the runs.
     times: float | None = None
-    #: A configuration that a count is sought to be as fast as: `64xA100`.
-    match: str = ""
+    match: str = ""  #: A configuration that a count is sought to be as fast as: `64xA100`.
 
     def about(self, result: FitResult, group: Mapping[str, str]) -> Self:
         """Return the question about the model of a group, whose batch is that of its steps."""
@@ -594,10 +586,8 @@ class _Tried(Struct, frozen=True, eq=False):
     #: The predicted value, and the verdict.
     central: Array
     verdicts: AnyArray
-    #: `total`, `cost`, each with its ends.
-    amounts: dict[str, Array]
-    #: By limit, which counts break it.
-    limits: dict[str, Mask]
+    amounts: dict[str, Array]  #: `total`, `cost`, each with its ends.
+    limits: dict[str, Mask]  #: By limit, which counts break it.
 
     def choice(self, place: int) -> Choice:
         """Return what the plan takes at one of the counts."""

@@ -482,7 +482,7 @@ def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tup
 
 
 def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed: str) -> str:
-    """Return the one or two usual mistakes that explain a stated figure which fits no convention."""
+    """Return which usual mistakes, as the sparse peak, explain a stated figure that fits no convention: one or two."""
     claim = run.claims[claimed]
     figure = f"the {'printed' if claimed == PRINTED else 'stated'} {share_text(claim, decimals=int(claim < 0.1))}"
     device, values = run.device, np.array([*utilisations.values()])
@@ -491,12 +491,13 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
     # Variants of a device, an H100 on PCIe, have peaks of their own.
     for variant in (of for of in devices().values() if of.family == device.family):
         kinds, rate = {"": 1.0, "sparse ": variant.sparse}, variant.rate(run.precision or "16-bit")
-        rows += [(f"fits the {kind}peak of {variant.label}", by * rate, "") for kind, by in kinds.items()]
-    peaks = [(f"{fits} ({three_digits(of / 1e12)} TFLOP/s){why}", run.dense_peak / of) for fits, of, why in rows]
+        rows += [(f"fits the {kind}peak of {variant.label}", multiple * rate, "") for kind, multiple in kinds.items()]
+    # Each mistake as text, with what it multiplies the utilisation by.
+    peaks = [(f"{fits} ({three_digits(peak / 1e12)} TFLOP/s){why}", run.dense_peak / peak) for fits, peak, why in rows]
     peaks.insert(2, ("is HFU: recomputation is counted in it", RECOMPUTED))
     further = [(f"fits where {text}", factor) for text, factor in run.mistakes.items()]
     for mistakes in (combinations(peaks + further, 1), combinations(peaks[:2] + further, 2)):
-        factors = {"; and it ".join(text for text, _ in of): np.prod([factor for _, factor in of]) for of in mistakes}
+        factors = {"; and it ".join(text for text, _ in made): np.prod([by for _, by in made]) for made in mistakes}
         errors = {text: np.abs(values * by / claim - 1.0).min() for text, by in factors.items() if by != 1.0}
         # Of those that rounding leaves open the first, which is the likeliest.
         nearest = min(errors, key=lambda text: max(errors[text], ROUNDED), default="")
@@ -512,7 +513,10 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
 
 
 def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
-    """Return operations of a sample by each convention for which enough is known, the usual one first, and the ends."""
+    """Return by convention the operations of a sample and the factors of its lower and upper end, the usual one first.
+
+    {"6·P": (4.2e10, 1.0, 1.2)} of 7e9 parameters P; there are those conventions for which enough is known.
+    """
     network = run.network
     if network.multiply_adds:
         return {"6 x multiply-adds an image": (6.0 * network.multiply_adds, 1.0, 1.0)}

@@ -423,7 +423,11 @@ def _in_unit_of_column(
     header: Header | None = None,
     unit: str | None = None,
 ) -> tuple[Value, float]:
-    """Return a prediction as a value of the measured column, in its unit, and the factor between both columns."""
+    """Return a prediction as a value of the measured column, in its unit, and the factor between both columns.
+
+    A model of `time` in seconds answers in the `step_ms` that was measured, and one of `tok/s/gpu*gpus` in `tok/s/gpu`,
+    its `formula` over the column.
+    """
     name, formula = column
     target, header = schema.target, header or header_of(name)
     unit_of_time = dict(schema.reading).get("unit", SECONDS)
@@ -453,12 +457,13 @@ def with_share(answer: Answer, schema: Schema) -> Answer:
     """Return an answer whose first value is the share of its peak that each device reaches, where that was measured."""
     if schema.share_of_peak is None or answer.facts is None:
         return answer
-    name, unit, of_all = schema.share_of_peak
+    name, unit, devices = schema.share_of_peak
     likeliest = answer.answers[0]
-    factor = float(evaluate(of_all, {n: v for n, v in likeliest.at.items() if is_number(v)}))
-    value, lower, upper = (float(answer.facts.predicted[end]) / factor for end in THROUGHPUT)
+    # The throughput is the share of each device times their number.
+    count = float(evaluate(devices, {n: v for n, v in likeliest.at.items() if is_number(v)}))
+    value, lower, upper = (float(answer.facts.predicted[end]) / count for end in THROUGHPUT)
     share = replace(likeliest, quantity=name, unit=unit, value=value, lower=lower, upper=upper, facts=answer.facts)
-    return replace(answer, answers=(_value_of_column(share, likeliest.at, factor), *answer.answers[1:]))
+    return replace(answer, answers=(_value_of_column(share, likeliest.at, count), *answer.answers[1:]))
 
 
 def _value_of_column(value: Value, at: Mapping[str, Any], factor: float) -> Value:
@@ -651,17 +656,15 @@ def _unknown_level_error(name: str, text: str, evidence: TableColumn) -> TableEr
 class _Series(Struct, frozen=True, eq=False):
     """The series of a table that a question means; all rows where the table is read as one."""
 
-    #: Shape (rows,).
-    rows: Mask
-    #: The levels of its group columns.
-    levels: dict[str, str]
+    rows: Mask  #: Shape (rows,).
+    levels: dict[str, str]  #: The levels of its group columns.
     #: Those of them that the question leaves open, and what they are in the other series that it may mean.
     taken: dict[str, str]
     others: tuple[dict[str, str], ...]
 
 
 def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
-    """Return the series that a question means: of several that with runs of its settings, or where these varied."""
+    """Return the series that a question means: the only one with its levels, or else the richest (`_richest`)."""
     names = reading.roles.group
     texts = [reading.columns[name].texts.astype(str).tolist() for name in names]
     count = len(next(iter(reading.columns.values())).texts)
@@ -675,26 +678,37 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
     if not matching:
         examples = "; ".join(", ".join(key) for key in list(dict.fromkeys(keys))[:4])
         raise TableError(f"no run has {join_values({n: at[n] for n in names if n in at})}", hint=f"one of {examples}")
-    # By series its rows, and how many counts it has with the largest of them.
     rows_of = {key: np.array([run_key == key for run_key in keys]) for key in matching}
-    counts = np.zeros(count) if reading.scale is None else reading.columns[reading.scale].values
-    # A series that only failed has no count.
-    ended = np.isfinite(reading.columns[reading.quantities[0]].values)
-    runs_of = {key: counts[of & ended] for key, of in rows_of.items()}
-    settings = [(reading.columns[n], text) for n, text in at.items() if n in reading.columns and n != reading.scale]
-    numbers = [(column.values, column.rows_with(text)) for column, text in settings if column.numeric]
-    varied_at = {key: sum((of & has).any() or np.ptp(v[of]) > 0.0 for v, has in numbers) for key, of in rows_of.items()}
-    measured_at = {key: sum((of & has).any() for _, has in numbers) for key, of in rows_of.items()}
-    size_of = {
-        key: (varied_at[key], measured_at[key], len(np.unique(of_key)), np.nanmax(of_key, initial=0.0))
-        for key, of_key in runs_of.items()
-    }
-    best = min(size_of, key=lambda key: ([-float(size) for size in size_of[key]], [*map(newest_first, key)]))
+    best = _richest(rows_of, reading, at)
     # The levels of each series by column, those of the best first.
     levels = {key: dict(zip(names, key, strict=True)) for key in (best, *(k for k in matching if k != best))}
     free = [n for n in names if n not in at and len({of_key[n] for of_key in levels.values()}) > 1]
     taken, *others = ({n: of_key[n] for n in free} for of_key in levels.values())
     return _Series(rows_of[best], levels[best], taken, tuple(others[:SERIES_MAX_LEVELS]))
+
+
+def _richest(rows_of: Mapping[tuple[str, ...], Mask], reading: Reading, at: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the key of the series, by their rows, that shows most of a question.
+
+    It varied most of the numbers in the question, or else measured them, has most counts, the largest one, and the
+    latest levels.
+    """
+    count = np.array([0.0]) if reading.scale is None else reading.columns[reading.scale].values
+    # A series that only failed has no count.
+    ended = np.isfinite(reading.columns[reading.quantities[0]].values)
+    columns = [(reading.columns[n], text) for n, text in at.items() if n in reading.columns and n != reading.scale]
+    numbers = [(column.values, column.rows_with(text)) for column, text in columns if column.numeric]
+
+    def rank(key: tuple[str, ...]) -> tuple[list[float], list[tuple[int, str]]]:
+        """Return a key that sorts the richest series first."""
+        rows = rows_of[key]
+        counts = np.broadcast_to(count, rows.shape)[rows & ended]
+        has_number = [bool((rows & has).any()) for _, has in numbers]
+        varied = [has or np.ptp(v[rows]) > 0.0 for has, (v, _) in zip(has_number, numbers, strict=True)]
+        sizes = sum(varied), sum(has_number), len(np.unique(counts)), np.nanmax(counts, initial=0.0)
+        return [-float(size) for size in sizes], [*map(newest_first, key)]
+
+    return min(rows_of, key=rank)
 
 
 class _SeriesAnswers(Struct, frozen=True, eq=False):
@@ -707,8 +721,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     seed: int
     #: What the series of a table share by quantity: the table as it is read, and what prepares `auto` for it once.
     tables: dict[str, tuple[Table, Callable[[], Model]]] = field(default_factory=dict)
-    #: The models of the question's other configurations as well.
-    fits: Fits = field(default_factory=dict)
+    fits: Fits = field(default_factory=dict)  #: The models of the question's other configurations as well.
 
     def answered(self, at: dict[str, str]) -> Answer:
         """Return the answers at a configuration, of the wanted quantity or of all, the likeliest first.

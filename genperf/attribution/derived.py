@@ -11,7 +11,7 @@ import numpy as np
 
 from genperf.arrays import AnyArray, Array, Columns
 from genperf.attribution.answers import Scaling
-from genperf.attribution.ladder import steps_along_workers
+from genperf.attribution.ladder import Ladder, steps_along_workers
 from genperf.attribution.scaling import KNEE_LEVEL, efficiency_at, scaling_along
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.facts import ENDS, Expectation, GrowthCounts, Interval, Paid, Stage, Training, ends_of
@@ -51,7 +51,10 @@ def derived_columns(
     training: Mapping[str, float] | None = None,
     group: Mapping[str, str] | None = None,
 ) -> dict[str, Array]:
-    """Return the columns NAME, `NAME_lower` and `NAME_upper` of `shows`, name → formula, on a `group`'s network."""
+    """Return new columns by the formulas of `shows`, each with its interval: {"x": …, "x_lower": …, "x_upper": …}.
+
+    `{"x": "time*2"}` reads what `predicted` has; a factor of the network may be that of a `group`.
+    """
     factors = {f.name for f in result.schema.factors}
     inputs = {name for text in result.schema.derived.values() for name in parse(text).names}
     cells = {name: values for name, values in predicted.items() if name in factors | inputs}
@@ -208,10 +211,7 @@ def growth_of(
         # Where the series departs from what is known of series, it pays with a probability of one half.
         departing = departs(np.log2(counts[target_place] / curve.steps.largest))
         chance = (1.0 - departing) * chance + 0.5 * departing
-        # The largest measured throughput, where a larger count and the start come behind it.
-        measured, log_times = curve.steps.measured
-        best = measured[int(np.argmax(samples[measured] / np.exp(log_times)))] if len(measured) else target_place
-        peak = float(counts[best]) if best < max(measured, default=0) and best < start_place else None
+        peak = _peak(curve.steps, samples, start_place)
     return GrowthCounts(
         name=curve.along,
         paid_name=paid_for(panel, per, price)[0] if quantities.has("machines") else curve.along,
@@ -233,10 +233,17 @@ def growth_of(
     )
 
 
-def _stage(curve: Scaling, place: int, follow: Mapping[str, Array]) -> Stage:
-    """Return what is predicted at one count of a curve, and what follows from it there, by name."""
+def _peak(steps: Ladder, samples: Array, start: int) -> float | None:
+    """Return the count of the largest measured throughput, where it is below the start and another measured count."""
+    places, log_times = steps.measured
+    best = places[int(np.argmax(samples[places] / np.exp(log_times)))] if len(places) else start
+    return float(steps.counts[best]) if best < max(places, default=0) and best < start else None
+
+
+def _stage(curve: Scaling, place: int, amounts: Mapping[str, Array]) -> Stage:
+    """Return one count of a curve with its prediction, efficiency and `amounts`: machines, throughput, cost."""
     row = curve.curve.iloc[place]
-    at_place = {name: float(values[place]) for name, values in follow.items()}
+    at_place = {name: float(values[place]) for name, values in amounts.items()}
     count, value = float(curve.steps.counts[place]), float(row[curve.quantity.name])
     efficiency = Interval.named(row, "efficiency") if "efficiency_lower" in row else None
     return Stage(count, value, at_place.get("throughput"), efficiency, at_place["machines"], at_place.get("cost"))

@@ -35,8 +35,7 @@ ROUNDING = 1e-6
 class Ratios(Struct, frozen=True, eq=False):
     """ln of ratios of predicted values, a mixture of normal distributions: what both share cancels in each draw."""
 
-    #: Shape (draws,). They add up to one.
-    weights: Array
+    weights: Array  #: Shape (draws,). They add up to one.
     #: `mean`, `deviation`: of shape (draws, pairs).
     mean: Array
     deviation: Array
@@ -50,17 +49,13 @@ class Ratios(Struct, frozen=True, eq=False):
 class _MemberCurves(Struct, frozen=True, eq=False):
     """ln T of every draw of one member at several rows."""
 
-    #: Shape (draws, rows).
-    mean: Array
+    mean: Array  #: Shape (draws, rows).
     #: Shape (scales, rows, rows). Of a process, one for each of its scales; without any where the draws depart from
     #: their means by `shared` alone.
     covariances: Array
-    #: Shape (draws,). Which of them is a draw's.
-    scale: Index
-    #: Shape (draws or 1, rows). Standard deviation of what moves all rows of a draw together.
-    shared: Array
-    #: Shape (rows, k). A root of the covariance between many rows; none where `covariances` has it.
-    root: Array
+    scale: Index  #: Shape (draws,). Which of them is a draw's.
+    shared: Array  #: Shape (draws or 1, rows). Standard deviation of what moves all rows of a draw together.
+    root: Array  #: Shape (rows, k). A root of the covariance between many rows; none where `covariances` has it.
 
     @property
     def columns(self) -> int:

@@ -137,7 +137,7 @@ def doublings_at(result: FitResult, columns: Mapping[str, AnyArray]) -> tuple[Do
 def doublings_by_level(
     result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None = None, interval: float = 0.9
 ) -> pd.DataFrame:
-    """Return by what doubling a factor multiplies the value of one run, with `at`, at each level of a category."""
+    """Return by what doubling each factor multiplies the value of one run, with a row per level of each category."""
     configuration = {} if at is None else dict(at.iloc[0] if isinstance(at, pd.DataFrame) else at)
     typical = result.query({n: v if np.isscalar(v) else v[0] for n, v in configuration.items()} or None).columns
     rows = []
@@ -162,14 +162,12 @@ def doublings_by_level(
 class Sobol(Struct, frozen=True):
     """What `explain` tells of sensitivity."""
 
-    #: Variance of the predicted value T, or of ln T.
-    of: Literal["time", "log"] = "time"
+    of: Literal["time", "log"] = "time"  #: Variance of the predicted value T, or of ln T.
     #: Factor → (lowest, highest), one value, or levels, in the place of what was measured.
     within: Mapping[str, Any] = field(default_factory=dict)
     #: Points of each of the two base samples, a power of two; of the prediction itself 256 at least.
     samples: int = SOBOL_SAMPLES
-    #: Of the samples.
-    seed: int = 0
+    seed: int = 0  #: Of the samples.
 
 
 def sensitivity(result: FitResult, about: Sobol | None = None, interval: float = 0.9) -> Sensitivity:
@@ -195,23 +193,24 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     if samples < 2 or samples & (samples - 1):
         raise GenperfError(f"{samples} samples are not a power of two", hint=str(SOBOL_SAMPLES))
     domain = _domain_of(result, about.within)
-    count, members = len(domain.varying), thinned(result.members, SOBOL_DRAWS)
+    members = thinned(result.members, SOBOL_DRAWS)
     # Draws of a discrepancy differ from their expression at each point by themselves.
     walks = any(m.discrepancy is not None for m in result.members)
 
     def indices_of(samples: int, with_draws: bool = True) -> Array:
         """Return the first-order and the total indices, (2, 1 + draws, factors): the prediction's, then each draw's."""
         # At all points together: a draw is one curve.
-        columns = domain.columns(_crossed_points(count, samples, about.seed))
-        paths = np.empty((0, (2 + count) * samples))
+        blocks = 2 + len(domain.varying)
+        columns = domain.columns(_crossed_points(len(domain.varying), samples, about.seed))
+        paths = np.empty((0, blocks * samples))
         if with_draws or walks:
             paths = curves_of(result, columns, members).paths
         # The median of draws that walk costs a sort a row: their mean logarithm stands for it.
         centre = shares(members) @ paths if walks else np.log(central_times(result.members, columns))
         curves = np.vstack([centre, paths])
         curves = curves if about.of == "log" else np.exp(curves)
-        # Points lie sample by sample of `_crossed_points`, which `_indices` has first.
-        return _indices(curves.reshape(-1, 2 + count, samples).swapaxes(0, 1))
+        # `_crossed_points` gives block after block of samples, and `_indices` takes the blocks as the first axis.
+        return _indices(curves.reshape(-1, blocks, samples).swapaxes(0, 1))
 
     indices = indices_of(samples if walks else min(samples, LEAST_SAMPLES))
     if samples != LEAST_SAMPLES and not walks:

@@ -32,10 +32,8 @@ class _Factor(Struct, frozen=True):
     """A factor of a term as text; empty where it is left out."""
 
     text: str
-    #: What it changes ln T by, about.
-    effect: float = 0.0
-    #: The categorical factor of which it is a level; empty for another kind.
-    levels: str = ""
+    effect: float = 0.0  #: What it changes ln T by, about.
+    levels: str = ""  #: The categorical factor of which it is a level; empty for another kind.
 
 
 def written_lines(result: FitResult) -> list[str]:

@@ -207,8 +207,7 @@ class _Side(Struct, frozen=True, eq=False):
     #: The terms, with the row that is the configuration's.
     split: TermParts
     row: int
-    #: Shape (pairs, terms). The parts in the draws that are compared with those of the other side.
-    drawn: Array
+    drawn: Array  #: Shape (pairs, terms). The parts in the draws that are compared with those of the other side.
 
     def by_term(self, terms: list[str]) -> list[Array]:
         """Return the parts of some terms, (terms,), and in each pair, (pairs, terms); zero where the side lacks one."""

@@ -29,21 +29,15 @@ class Ladder(Struct, frozen=True, eq=False, dict=True):
     #: is 6·10⁻⁵ of T = a + b/n: h = ln 2/16, and |y″| = p(1 − p) ≤ 1/4 of ln T with the share p = b/(an + b).
     steps_per_doubling: ClassVar[int] = 16
     along: Factor
-    #: Shape (steps,). Rising; whole numbers where only whole numbers were measured.
-    counts: Array
-    #: Shape (steps,). Every factor there.
-    columns: dict[str, AnyArray]
+    counts: Array  #: Shape (steps,). Rising; whole numbers where only whole numbers were measured.
+    columns: dict[str, AnyArray]  #: Shape (steps,). Every factor there.
     #: Shape (steps,) or None. One worker's work, relative to that at the first count; None where nothing tells it.
     work: Array | None
     kind: str
-    #: The other factors, where they stay as they are.
-    at: dict[str, Any]
-    #: What the columns mean, with what was measured.
-    panel: Panel
-    #: The largest count that was measured with these levels.
-    largest: float
-    #: What is assumed of the work, in words; empty where it is known.
-    assumption: str = ""
+    at: dict[str, Any]  #: The other factors, where they stay as they are.
+    panel: Panel  #: What the columns mean, with what was measured.
+    largest: float  #: The largest count that was measured with these levels.
+    assumption: str = ""  #: What is assumed of the work, in words; empty where it is known.
 
     @cached_property
     def measured(self) -> tuple[Index, Array]:
@@ -79,7 +73,10 @@ def steps_along_workers(
     whole: bool = False,
     further: Sequence[float] = (),
 ) -> Ladder:
-    """Return one configuration at rising counts of workers, from the smallest of its runs up to `upto`."""
+    """Return one configuration at rising counts of workers, from the smallest of its runs up to `upto`.
+
+    With `whole`, only counts that fill their nodes and split the batch into whole passes; `further` counts are added.
+    """
     factor, schema = result.panel.along(along), result.schema
     if kind is not None and kind not in KINDS:
         raise GenperfError(f"unknown kind of scaling '{kind}'", hint=LISTED)
@@ -87,8 +84,8 @@ def steps_along_workers(
     kind_assumed = kind is None and step.known == "assumed"
     kind = "weak" if kind_assumed else kind
     requested = float(at[factor.name]) if factor.name in at else None
-    tried = np.unique(result.panel.measured[factor.name])
-    listed = [*tried, *further, *([] if requested is None else [requested])]
+    measured_counts = np.unique(result.panel.measured[factor.name])
+    listed = [*measured_counts, *further, *([] if requested is None else [requested])]
     counts = _counts_between(factor, upto, np.array(listed))
     panel = result.panel.scaled_along(factor)
     # A batch without a machine is that of the smallest one.
@@ -99,20 +96,17 @@ def steps_along_workers(
     machine_of_start = panel.machine.parts_of({name: np.array([value]) for name, value in start.items()})
     if factor == result.panel.workers and (ways := float(product_of(machine_of_start)[0])) > 1.0:
         # Of a transformer, counts that its split divides.
-        counts = np.unique(np.append(np.maximum(np.round(counts / ways), 1.0) * ways, tried))
+        counts = np.unique(np.append(np.maximum(np.round(counts / ways), 1.0) * ways, measured_counts))
     columns = at_scale(panel, factor, counts, start, kind or (None if schema.target.work else schema.scaling))
     # The runs with these levels; of all without such.
     runs = panel.runs_like({name: values[0] for name, values in columns.items()})
     measured = [float(run[factor.name]) for run in runs] or [factor.lower, factor.upper]
     # From the first of these runs on, or a requested count below it; above `upto`, the last count alone.
     possible = counts >= min(min(measured), counts[-1] if requested is None else requested)
-    # Of a transformer, those that its split divides; all of them where it divides none.
-    if (divided := possible & divisible(result.panel, columns)).any():
-        possible = divided
-    if whole:
-        for runs_whole in (fills_nodes, whole_passes):
-            if (whole_ones := possible & runs_whole(result.panel, columns)).any():
-                possible = whole_ones
+    # Of a transformer those that its split divides; a condition that holds of no count is left out.
+    for holds in (divisible, fills_nodes, whole_passes) if whole else (divisible,):
+        if (satisfying := possible & holds(result.panel, columns)).any():
+            possible = satisfying
     columns, counts = {name: cells[possible] for name, cells in columns.items()}, counts[possible]
     total = None if work is None or work.whole else work.total
     per_worker, kind_shown = relative_work(panel, columns, counts, kind, total)
@@ -122,7 +116,7 @@ def steps_along_workers(
 
 
 def _counts_between(factor: Factor, upto: float | None, measured: Array) -> Array:
-    """Return counts from the smallest measured one up to a last one: spaced evenly in ln, measured, and doublings."""
+    """Return counts from the smallest measured one to `upto`: evenly spaced in ln, the measured ones, and doublings."""
     # Up to twice the doublings beyond which every verdict is blind.
     last = factor.upper * 2.0 ** (2.0 * RULES.blind) if upto is None else float(upto)
     smallest = min(factor.lower, float(measured.min(initial=factor.lower)))

@@ -63,21 +63,16 @@ def serving(members: Sequence[Member]) -> Sequence[Member]:
 class TermParts(Struct, frozen=True, eq=False):
     """The parts of the predicted values at some configurations, in the unit of the target."""
 
-    #: The terms of all members, then `HIDDEN` and `FORM` where they are needed.
-    names: tuple[str, ...]
+    names: tuple[str, ...]  #: The terms of all members, then `HIDDEN` and `FORM` where they are needed.
     #: Shape (members, terms, rows). Of each member's predicted value; zero for a term that the member does not have.
     #: They add up to one over the terms.
     shares: Array
     #: Shape (draws, terms, rows). The parts in every draw of every member; they add up to the draw's value.
     drawn: Array
-    #: Shape (members, rows). The value that each member predicts.
-    of_members: Array
-    #: Shape (rows,). The predicted value.
-    central: Array
-    #: Shape (members,). They add up to one.
-    weights: Array
-    #: Shape (draws,). They add up to one.
-    draw_shares: Array
+    of_members: Array  #: Shape (members, rows). The value that each member predicts.
+    central: Array  #: Shape (rows,). The predicted value.
+    weights: Array  #: Shape (members,). They add up to one.
+    draw_shares: Array  #: Shape (draws,). They add up to one.
 
     @property
     def amounts(self) -> Array:
@@ -195,7 +190,10 @@ def term_tables(
 
 
 def together(shares: Array, drawn: Array, weights: Array) -> Array:
-    """Add up terms, nearest pairs first, of which only the sum is known; return parts, 1 at their terms, else 0."""
+    """Return rows of 0 and 1, (parts, terms), of which each adds up the terms of a part: those known only as a sum.
+
+    Two terms are added whose sum has a far narrower interval over the draws than each by itself, the clearest first.
+    """
     rows = np.eye(len(shares))
     while len(rows) > 2:
         value, of_draws = rows @ shares, drawn @ rows.T
@@ -277,25 +275,28 @@ EXCHANGES = frozenset(("inside nodes", "leaving the node", "between nodes"))
 
 
 def _alike_terms(result: FitResult, columns: Columns) -> dict[str, tuple[str, ...]]:
-    """Return the terms of a series by label; those whose ratio is the same at every run and in some rows share one."""
+    """Return label → terms of a series: terms in one ratio at all runs and rows are not told apart, and share a label.
+
+    {"computation + constant": ("computation", "constant")} of runs whose work is the same at every count.
+    """
     # By term, its values at the runs and at the rows where every constant is 1.
     shapes: dict[str, Array] = {}
-    places: tuple[Mapping[str, Any], ...] = ()
+    runs_and_rows: tuple[Mapping[str, Any], ...] = ()
     for member in (result.members[place] for label in by_label(result.members) for place in label.places):
         if (discrepancy := member.discrepancy) is None:
             return {}
         unit_constants = dict.fromkeys(member.expression.constant_names, 1.0)
-        places = discrepancy.anchors, columns
-        at_runs, in_rows = (member.expression.term_values(place, unit_constants) for place in places)
+        runs_and_rows = discrepancy.anchors, columns
+        at_runs, in_rows = (member.expression.term_values(place, unit_constants) for place in runs_and_rows)
         # Members may read a term's work in other ways: those of the heaviest label, which come first, decide.
         shapes = {name: np.concatenate([at_runs[name], in_rows[name]]) for name in at_runs} | shapes
-    # What stays the same in each step falls as the steps of a job do.
+    # A cost that every step has falls with the steps of a job, of which each worker does its part.
     divisors = [result.panel.over_columns(work.divides) for work in result.panel.work_of_worker]
-    constants = [1.0 / np.concatenate([values_of(node, place) for place in places]) for node in divisors]
+    constants = [1.0 / np.concatenate([values_of(node, place) for place in runs_and_rows]) for node in divisors]
     groups: dict[str, list[str]] = {}
     for name, shape in shapes.items():
-        alike = next((head for head in groups if _proportional(shapes[head], shape)), name)
-        groups.setdefault(alike, []).append(name)
+        head = next((head for head in groups if _proportional(shapes[head], shape)), name)
+        groups.setdefault(head, []).append(name)
     labels = {head: " + ".join(group) for head, group in groups.items()}
     for head, group in groups.items():
         # Work that all divide is no fixed cost.

@@ -20,23 +20,17 @@ class Runs(Struct, frozen=True, eq=False, dict=True):
     #: All devices of a run, and its nodes.
     devices: Array
     nodes: Array
-    #: Samples, or parts of a job, that one device works on in a step.
-    batch: Array
+    batch: Array  #: Samples, or parts of a job, that one device works on in a step.
     #: Seconds of a step, and the standard deviation of their ln among repeats; nan without repeats.
     seconds: Array
     scatter: Array
-    #: The rows that are slow. The others are sound runs of the same program.
-    slow: Mask
-    #: Seconds in which two nodes exchange the message, by hints; None without them.
-    exchange: float | None = None
-    #: Whether a time is that of a whole job, whose work all devices share.
-    jobs: bool = False
+    slow: Mask  #: The rows that are slow. The others are sound runs of the same program.
+    exchange: float | None = None  #: Seconds in which two nodes exchange the message, by hints; None without them.
+    jobs: bool = False  #: Whether a time is that of a whole job, whose work all devices share.
     #: Measured seconds of `computation`, `exchange` and `input`, nan where they were not measured.
     phases: Mapping[str, Array] = field(default_factory=dict)
-    #: The configurations as text.
-    places: tuple[str, ...] = ()
-    #: Whether the nodes are counted, and not taken to be full ones of a usual size.
-    nodes_known: bool = True
+    places: tuple[str, ...] = ()  #: The configurations as text.
+    nodes_known: bool = True  #: Whether the nodes are counted, and not taken to be full ones of a usual size.
 
     @cached_property
     def reference(self) -> float:
@@ -48,15 +42,12 @@ class Form(Struct, frozen=True):
     """A law of a slow step: what differs from a sound one, and what is said of it."""
 
     cause: str
-    #: Parameters that are other than those of a sound step.
-    wrong: Mapping[str, Prior] = field(default_factory=dict)
+    wrong: Mapping[str, Prior] = field(default_factory=dict)  #: Parameters that are other than those of a sound step.
     #: What speaks for it, with the wrong parameter (`wrong`, `more`), parts of the step in per cent (`exposed`,
     #: `fixed`, `waits`), the slow configuration of most devices (`place`), what an exchange is compared with (`usual`).
     supports: str = ""
-    #: The one run that decides.
-    decide_by: str = ""
-    #: Whether some runs can show it at all.
-    possible: Callable[[Runs], bool] = lambda runs: True
+    decide_by: str = ""  #: The one run that decides.
+    possible: Callable[[Runs], bool] = lambda runs: True  #: Whether some runs can show it at all.
     #: Whether the exchange overlaps the backward pass, and the input is read during the step before.
     overlaps: bool = True
     prefetches: bool = True
@@ -190,10 +181,8 @@ class CauseEvidence(Struct, frozen=True, eq=False):
 
     form: Form
     logarithm: float
-    #: Parameters by name; those that are wrong as `wrong NAME`.
-    values: Mapping[str, float]
-    #: Parts of a step in seconds by name, shape (rows,).
-    parts: Mapping[str, Array]
+    values: Mapping[str, float]  #: Parameters by name; those that are wrong as `wrong NAME`.
+    parts: Mapping[str, Array]  #: Parts of a step in seconds by name, shape (rows,).
 
 
 def cause_seconds(values: Mapping[str, Array], runs: Runs, form: Form) -> dict[str, Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,24 +137,14 @@ TOPICS = {
 def _show(
     answers: Sequence[Answer], at: Sequence[Mapping[str, str]], out: Output, full: bool, topics: Collection[str]
 ) -> None:
-    """Print answers as JSON, as some of their sentences, as all of them, or as a card."""
-    from genperf.asking.answer import card
+    """Print answers as JSON, as the sentences of some topics, as all sentences, or as a card."""
     from genperf.words.numbers import join_values, taken_text
-    from genperf.words.verdict import BLIND
 
     if out.written(answers[0] if len(answers) == 1 else [answer.to_dict() for answer in answers]):
         return
-    # A pipe has 80 columns, and not every terminal the letters of a picture.
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
-    letters = (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16")
     keys = dict.fromkeys(key for name in (*topics, *answers[0].topics) for key in TOPICS.get(name, ()))
     if not (keys or full):
-        if len(answers) == 1:
-            out.styled(card(answers[0], width, letters, footer=not out.quiet))
-            return
-        from genperf.asking.several import beside
-
-        out.styled(beside(answers, at, width))
+        _show_card(answers, at, out)
         return
     from genperf.asking.several import differing_values
 
@@ -164,15 +154,35 @@ def _show(
         if apart:
             tell(f"At {join_values(apart)}:")
         if keys:
-            texts = [answer.sentences[key] for key in keys if key in answer.sentences]
-            # What cannot be relied on is said of each topic.
-            texts += [answer.sentences["sure"]] if texts and answer.verdict == BLIND else []
-            texts += answer.lacking
-            tell_all(texts or ["nothing of it is known: --full shows what is"])
+            tell_all(_sentences_about(answer, keys))
             continue
         if answer.taken and not out.quiet:
             tell(taken_text({name: [value] for name, value in answer.taken.items()}))
         tell(str(answer))
+
+
+def _show_card(answers: Sequence[Answer], at: Sequence[Mapping[str, str]], out: Output) -> None:
+    """Print one answer as a card with a picture, and several in columns beside each other."""
+    # A pipe has 80 columns, and not every terminal the letters of a picture.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+    if len(answers) > 1:
+        from genperf.asking.several import beside
+
+        out.styled(beside(answers, at, width))
+        return
+    from genperf.asking.answer import card
+
+    letters = (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16")
+    out.styled(card(answers[0], width, letters, footer=not out.quiet))
+
+
+def _sentences_about(answer: Answer, keys: Iterable[str]) -> list[str]:
+    """Return an answer's sentences by their keys, with its verdict where that is blind, and what the runs lack."""
+    from genperf.words.verdict import BLIND
+
+    sentences = [answer.sentences[key] for key in keys if key in answer.sentences]
+    sentences += [answer.sentences["sure"]] if sentences and answer.verdict == BLIND else []
+    return [*sentences, *answer.lacking] or ["nothing of it is known: --full shows what is"]
 
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:

@@ -60,7 +60,10 @@ class Command(click.Command):
         return ctx.args
 
     def _place_words(self, ctx: click.Context) -> None:
-        """Add the words around a table to its configuration, and further files to the table; refuse other words."""
+        """Put the words that click left over into the parameters: files into the table, others into `--at`.
+
+        A command without the one or the other refuses them: `genperf fit runs.csv 64 GPUs`.
+        """
         from genperf.cli.options import split_words
         from genperf.table.content import Files
 
@@ -70,8 +73,9 @@ class Command(click.Command):
         texts = tuple(ctx.args) if table is None else (ctx.params[table], *ctx.args)
         # A table that is not there is refused as such when it is opened.
         files, around = split_words(texts) if any(map(names_files, texts)) else (texts[:1], texts[1:])
-        if table is None or not (all(map(names_files, files[1:])) and (settings is not None or not around)):
-            # A word that is a file by its looks alone is neither.
+        are_files = all(map(names_files, files[1:]))
+        if table is None or not are_files or (around and settings is None):
+            # A word such as `x.csv` that is no file is neither.
             configured = "" if settings is None else f' A configuration is --at "{words}".'
             ctx.fail(f"Got unexpected words ({words}).{configured}")
         ctx.args, ctx.params[table] = [], files[0] if len(files) == 1 else Files.named(files)
@@ -160,11 +164,11 @@ def _picture(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 
 
 def assignments(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return `NAME=VALUE` texts of which each sets one factor, as click's callback: `gpus=16,32,batch=64` is two."""
+    """Split `NAME=VALUE` texts that set several factors, as click's callback: gpus=16,32,batch=64 at `,batch`."""
     out: list[str] = []
     for text in texts:
         start = 0
-        # Brackets of a value part nothing.
+        # A comma inside brackets, `f(a=1,b=2)`, splits nothing.
         outside = _BRACKETED.sub(lambda match: "_" * len(match[0]), text)
         # A label that has an equals sign itself, `layout=tp=2,pp=4`, stays as it is, and so does a name with a comma.
         for comma in () if _LABEL.search(outside) else _NEXT.finditer(outside):

@@ -95,7 +95,7 @@ def amount_of(text: str | None, option: str) -> float | None:
 
 
 def split_words(texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the files or runs that are named, and the words around them, which are no files, as values of `--at`."""
+    """Return the files or runs among the words of a command, and the words around them, which are values of `--at`."""
     places = [n for n, text in enumerate(texts) if names_files(text) or RUN.fullmatch(text)]
     start, end = (places[0], places[-1] + 1) if places else (0, 0)
     around = (*texts[:start], *texts[end:])
@@ -111,23 +111,26 @@ def split_words(texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def with_scale(texts: Sequence[str], names: Collection[str] | None = None) -> list[str]:
-    """Return `name=value` options, a number alone as the count, and all words as one question: `64 gpus batch 32`."""
-    settings, words = list[str](), list[str]()
+    """Return `name=value` options, and all other texts as one more, a question in words: `SCALE=64 gpus | batch 32`.
+
+    `names` are the columns, of which one may have words as its value: `host=node 3`; None where they are not known.
+    """
+    settings, words, columns = list[str](), list[str](), names or ()
     for text in texts:
         name, _, value = text.partition("=")
-        if NAMED_TWICE.search(text):
-            words.append(text)
-            continue
         # `gpus=64 batch 32` and `gpus=64 at 2/h` say more than one value.
         says_more = re.search(r"\s\d[\d.,]*\s+[^\W\d]|^\d+\s+[^\W\d]{2}.*\s\d", value) is not None
-        is_named = (name in (names or ()) and not says_more) or re.fullmatch(r"\S+=(?:\(.*\))?", text) is not None
+        is_setting = (name in columns and not says_more) or re.fullmatch(r"\S+=(?:\(.*\))?", text) is not None
         pieces = re.split(r",?\s(?=[\w-]+=)", text)
         # `p=3 t=2 time` has more than one setting and words, and no cell `3 t=2 time`.
-        is_named &= not (pieces[1:] and all(piece.split("=")[0] in (names or ()) for piece in pieces))
-        if all(re.fullmatch(r"[\w-]+=\S+", piece) for piece in pieces):
+        has_several = bool(pieces[1:]) and all(piece.split("=")[0] in columns for piece in pieces)
+        # Where the columns are not known, a factor alone has no value, and a name may have blanks.
+        may_be_name = names is None and re.search(r"^\D.*=|^\s*[^\W\d]*\s*$", text) is not None
+        if NAMED_TWICE.search(text):
+            words.append(text)
+        elif all(re.fullmatch(r"[\w-]+=\S+", piece) for piece in pieces):
             settings += pieces
-        elif ("=" in text and is_named) or (names is None and re.search(r"^\D.*=|^\s*[^\W\d]*\s*$", text)):
-            # A factor alone has no value.
+        elif ("=" in text and is_setting and not has_several) or may_be_name:
             settings.append(text)
         else:
             words.append(text)
@@ -140,7 +143,10 @@ def configuration(
     fitted: Fitted,
     beside: Callable[[FitResult, Mapping[str, str]], Mapping[str, str]] | None = None,
 ) -> tuple[Fitted, dict[str, str]]:
-    """Read `name=value` options as `ask` finds them; the model is then blind by what no run shows."""
+    """Return the configuration of `name=value` options, by the columns of a model, and the model for it.
+
+    Its predictions are blind where a name stands in no column. `beside` picks the options that are no factors.
+    """
     assigned = pairs(with_scale(texts), option, names_of(fitted))
     further = beside(fitted.first, assigned) if beside is not None else {}
     others = {name: text for name, text in assigned.items() if name not in further}

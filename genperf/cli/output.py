@@ -48,12 +48,9 @@ class Output(Struct, frozen=True):
     as_json: bool = False
     quiet: bool = False
     no_color: bool = False
-    #: Whether texts that begin with = + - @ are written as they are.
-    raw: bool = False
-    #: The file of a table or a model; `-` is standard output.
-    output: str | None = None
-    #: The file of a figure.
-    plot: str | None = None
+    raw: bool = False  #: Whether texts that begin with = + - @ are written as they are.
+    output: str | None = None  #: The file of a table or a model; `-` is standard output.
+    plot: str | None = None  #: The file of a figure.
 
     def note(self, text: str) -> None:
         """Print a remark beside the result, on standard error."""

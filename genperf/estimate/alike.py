@@ -33,22 +33,17 @@ from genperf.solver.search import LEAST_COEFFICIENT
 class Batch(Struct, frozen=True, eq=False):
     """Series with the same linear expression and the same number of configurations."""
 
-    #: Shape (series, rows, n). Derivative of the prediction by each coefficient.
-    basis: Array
-    #: Shape (series, rows). Prediction with every coefficient zero, in the target's unit.
-    offset: Array
+    basis: Array  #: Shape (series, rows, n). Derivative of the prediction by each coefficient.
+    offset: Array  #: Shape (series, rows). Prediction with every coefficient zero, in the target's unit.
     #: Shape (series, rows).
     measured: Array
     weights: Array
-    #: Shape (series, n). A coefficient divided by its scale is the share of the mean that it explains.
-    scale: Array
+    scale: Array  #: Shape (series, n). A coefficient divided by its scale is the share of the mean that it explains.
     #: A quadratic one.
     loss: Loss
     penalty: Penalty
-    #: Shape (n,). Lower and upper bounds of the coefficients.
-    bounds: tuple[Array, Array]
-    #: Shape (n,). The coefficients with a penalty.
-    penalised: Mask
+    bounds: tuple[Array, Array]  #: Shape (n,). Lower and upper bounds of the coefficients.
+    penalised: Mask  #: Shape (n,). The coefficients with a penalty.
 
     def take(self, series: Integers | slice) -> Batch:
         """Return some of the series."""

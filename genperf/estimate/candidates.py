@@ -73,17 +73,13 @@ class Candidate(Struct, frozen=True, eq=False):
 
     expression: Expression
     problem: Problem
-    #: Shape (parts, kept, n). Best fits of each part of the rows, of which the whole table is the first.
-    sets: Array
+    sets: Array  #: Shape (parts, kept, n). Best fits of each part of the rows, of which the whole table is the first.
     #: Shape (rows,). |predicted/measured − 1| of each configuration when it was held out, at most
     #: `LARGEST_ERROR`; NaN where none was.
     errors: Array
-    #: Shape (folds, rows). Training rows of each fold.
-    folds: Mask
-    #: Mean of |fitted/measured − 1| over all rows.
-    fit_error: float = 0.0
-    #: Whether the rows have Huber's weights in its last fit too.
-    robust: bool = False
+    folds: Mask  #: Shape (folds, rows). Training rows of each fold.
+    fit_error: float = 0.0  #: Mean of |fitted/measured − 1| over all rows.
+    robust: bool = False  #: Whether the rows have Huber's weights in its last fit too.
 
     @property
     def strength(self) -> float:
@@ -195,8 +191,7 @@ def candidates_of(
 class _Parts(Struct, frozen=True, eq=False):
     """The rows that the candidates are fitted to, and how."""
 
-    #: One row per configuration.
-    table: Table
+    table: Table  #: One row per configuration.
     #: Shape (1 + folds, rows). Training rows: all of them first, then each fold's.
     rows: Mask
     options: FitOptions

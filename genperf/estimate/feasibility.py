@@ -100,14 +100,10 @@ class _Outcomes(Struct, frozen=True, eq=False, dict=True):
 
     factors: tuple[Factor, ...]
     columns: dict[str, AnyArray]
-    #: Shape (rows,).
-    succeeded: Mask
-    #: Shape (rows,). Their memory, in any unit; NaN where it was not measured.
-    measured: Array
-    #: How many runs failed.
-    failures: int
-    #: The probability that all of these failed by chance.
-    by_chance: float
+    succeeded: Mask  #: Shape (rows,).
+    measured: Array  #: Shape (rows,). Their memory, in any unit; NaN where it was not measured.
+    failures: int  #: How many runs failed.
+    by_chance: float  #: The probability that all of these failed by chance.
 
     @cached_property
     def signs(self) -> Array:
@@ -228,7 +224,10 @@ def _by_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, floa
 
 
 def _signed_probit(basis: Array, signs: Array, runs: _Outcomes) -> tuple[Array, bool]:
-    """Return headroom and slopes, and whether the slopes of factors whose larger values help were left free to harm."""
+    """Return the headroom and slopes of a probit, and whether its slopes are free in sign.
+
+    They are free where that leaves fewer runs misjudged than slopes by which a larger demand never helps.
+    """
     theta, misjudged = _probit(basis, signs, runs.bounds(free=False))
     if misjudged:
         free_theta, misjudged_freely = _probit(basis, signs, runs.bounds(free=True))
@@ -423,7 +422,7 @@ def _with_bounds(fitted: Feasibility, runs: _Outcomes) -> Feasibility:
 
 
 def _certain(demanded: Array, good: Mask) -> float:
-    """Return how often outcomes follow from those of runs that demand no less, or no more: from 0.5 to CERTAINTY."""
+    """Return the share of outcomes that other runs foretell: one fits if a run of more demand did; 0.5 to CERTAINTY."""
     right = wrong = 0
     for row, outcome in enumerate(good):
         other_rows = np.arange(len(good)) != row

@@ -134,10 +134,8 @@ class GrowthRules(Struct, frozen=True):
     #: Fewest terms first.
     bases: tuple[Expression, ...] = ()
     offered: tuple[Interaction, ...] = ()
-    #: Whether an expression that has grown is wanted, and none without interactions.
-    alone: bool = False
-    #: Expressions whose constants' sizes may be learned, fewest terms first.
-    sized: tuple[Expression, ...] = ()
+    alone: bool = False  #: Whether an expression that has grown is wanted, and none without interactions.
+    sized: tuple[Expression, ...] = ()  #: Expressions whose constants' sizes may be learned, fewest terms first.
 
 
 NO_GROWTH = GrowthRules()
@@ -198,18 +196,12 @@ class GrowthProblem(Struct, frozen=True, eq=False, dict=True):
 class GrownFold(Struct, frozen=True, eq=False):
     """How far an expression has grown on all rows, or on the training rows of a fold."""
 
-    #: Shape (rows,). Those on which it is fitted.
-    train: Mask
-    #: Shape (interactions,). Places of its interactions among those that are offered.
-    interactions: Index
-    #: Shape (kinds + interactions,).
-    sizes: Array
-    #: Of the training rows, with their robust weights, λ and the sizes.
-    problem: Problem
-    #: Shape (m,). The expression's own constants at the last polish.
-    polished: Array
-    #: Shape (n,). The expression's own constants as they were learned since, then the interactions'.
-    constants: Array
+    train: Mask  #: Shape (rows,). Those on which it is fitted.
+    interactions: Index  #: Shape (interactions,). Places of its interactions among those that are offered.
+    sizes: Array  #: Shape (kinds + interactions,).
+    problem: Problem  #: Of the training rows, with their robust weights, λ and the sizes.
+    polished: Array  #: Shape (m,). The expression's own constants at the last polish.
+    constants: Array  #: Shape (n,). The expression's own constants as they were learned since, then the interactions'.
 
 
 def grow(growing: GrowthProblem, constants: Array, train: Mask) -> list[GrownFold]:

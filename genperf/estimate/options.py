@@ -35,10 +35,8 @@ class FitOptions(Struct, frozen=True, dict=True):
     #: Strength of the penalty; None is 1e-4, or the cross-validated one where the structure is chosen too.
     lam: float | Literal["cv"] | None = None
     solver: str = "projected"
-    #: Bootstrap replicates.
-    draws: int = BOOTSTRAP_DRAWS
-    #: Constants held at a value.
-    fix: Mapping[str, float] = field(default_factory=dict)
+    draws: int = BOOTSTRAP_DRAWS  #: Bootstrap replicates.
+    fix: Mapping[str, float] = field(default_factory=dict)  #: Constants held at a value.
     #: What is known of the network between nodes (`genperf.models.network.HINTS`); `auto` alone reads it.
     hints: Mapping[str, str] = field(default_factory=dict)
 

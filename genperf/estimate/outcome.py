@@ -81,10 +81,8 @@ class PhaseTimes(Struct, frozen=True, eq=False):
     #: `phase`, `name`: the phase, and the column it is measured in.
     phase: str
     name: str
-    #: One row per configuration in which it was measured; the target is the phase's time.
-    medians: Table
-    #: Shape (measured,). Numbers of these configurations in the table.
-    rows: npt.NDArray[np.int64]
+    medians: Table  #: One row per configuration in which it was measured; the target is the phase's time.
+    rows: npt.NDArray[np.int64]  #: Shape (measured,). Numbers of these configurations in the table.
 
     def informative(self, law: Expression) -> Mask:
         """Return which rows depend on a law's constants: not those where it is zero whatever they are (one worker)."""
@@ -95,17 +93,13 @@ class FittedPhase(Struct, frozen=True, eq=False):
     """A measured phase, fitted to its column by itself."""
 
     column: PhaseTimes
-    #: The sum of its terms.
-    expression: Expression
-    #: Numbers of the rows it is fitted to in the table's configurations.
-    rows: npt.NDArray[np.int64]
+    expression: Expression  #: The sum of its terms.
+    rows: npt.NDArray[np.int64]  #: Numbers of the rows it is fitted to in the table's configurations.
     #: `problem`, `solution`: None where the phase takes no time wherever it was measured: there is nothing to fit.
     problem: Problem | None = None
     solution: Solution | None = None
-    #: How the fit differs from the usual one, if it does.
-    remark: str = ""
-    #: Constants that the column does not determine.
-    unidentified: tuple[str, ...] = ()
+    remark: str = ""  #: How the fit differs from the usual one, if it does.
+    unidentified: tuple[str, ...] = ()  #: Constants that the column does not determine.
 
     @property
     def values(self) -> dict[str, float]:
@@ -119,15 +113,12 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
     """An expression fitted to configurations; the constants of measured phases are held at those of their parts."""
 
     expression: Expression
-    #: Over all constants.
-    problem: Problem
+    problem: Problem  #: Over all constants.
     #: Of the constants that no part has; None where the parts have all.
     solution: Solution | None
     parts: Sequence[FittedPhase] = ()
-    #: Mean relative error on configurations that a choice held out, where there was one.
-    held_out: float | None = None
-    #: Whether its structure was chosen among several.
-    chosen: bool = False
+    held_out: float | None = None  #: Mean relative error on configurations that a choice held out, where there was one.
+    chosen: bool = False  #: Whether its structure was chosen among several.
 
     @cached_property
     def held(self) -> Mask:
@@ -259,17 +250,17 @@ def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions,
 
 
 def _with_the_constant(problem: Problem, sets: Array, place: int, misfit: float, tempered: float) -> Array:
-    """Return sets with the constant term C drawn by its profile likelihood, the others near the best for each C.
+    """Return as many sets as given with the constant term C drawn by its profile likelihood, the others fitted for it.
 
     sign(C − Ĉ)·√(τ·Σ ω_i·(r_i(C)² − r_i(Ĉ)²))/s = z,   z ~ N(0, 1),   r(C) = ln(t/T) at the best other constants for C
 
-    with s the error of held-out rows (the confidence distribution of Schweder & Hjort 2002). Where other terms can
-    stand for the constant the left side is flat, and the draws lie at both ends: laws often have their constant there,
-    none at all or all that remains where other terms vanish.
+    with s the `misfit` of held-out rows and τ `tempered` (the confidence distribution of Schweder & Hjort 2002). Where
+    other terms can take its part the left side is flat, and the draws lie at both ends: 0 and the least measured time.
     """
     best, weight = sets[0], problem.weights / problem.weights.mean()
-    top = max(float(problem.measured[problem.weights > 0.0].min()), best[place])
-    values = np.unique([*np.linspace(0.0, top, PROFILE_VALUES), best[place]])
+    # The profile: the other constants are fitted at each of these values of C.
+    least_time = max(float(problem.measured[problem.weights > 0.0].min()), best[place])
+    values = np.unique([*np.linspace(0.0, least_time, PROFILE_VALUES), best[place]])
     strength = min(problem.penalty.strength, PROFILE_LAMBDA)
     weaker = replace(problem, penalty=replace(problem.penalty, strength=strength))
     starts = np.vstack([best, spread_starts(weaker, PROFILE_STARTS - 1, np.random.default_rng([CONTENT_SEED, 8]))])
@@ -291,7 +282,7 @@ def _with_the_constant(problem: Problem, sets: Array, place: int, misfit: float,
     z = np.append(-np.maximum.accumulate(root[least::-1])[:0:-1], np.maximum.accumulate(root[least:]))
     order = np.random.default_rng([CONTENT_SEED, 9]).permutation(len(sets))
     constant = np.interp(normal_quantiles((order + 0.5) / len(sets)), z, values)
-    # The others are those of the nearest value.
+    # The other constants are those fitted at the nearest value of C.
     drawn: Array = optima[np.abs(values - constant[:, None]).argmin(axis=1)]
     drawn[:, place] = constant
     return drawn

@@ -30,8 +30,7 @@ class Auto(Model):
 
     #: Whether the user requested that groups share how they scale: without it they share the same, with fewer notes.
     pool: bool = False
-    #: What every group should know.
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()  #: What every group should know.
     #: What the series of the table show each other; see `prepared`.
     shared: TableShares = field(default_factory=TableShares)
 

@@ -42,10 +42,8 @@ def refuse_one_value(table: Table) -> None:
 class Model(ABC):
     """A model that can be fitted."""
 
-    #: What the user calls it: a name, or a formula.
-    name: str
-    #: How its constants are found.
-    options: FitOptions
+    name: str  #: What the user calls it: a name, or a formula.
+    options: FitOptions  #: How its constants are found.
     #: Of the tables' further quantities, by name.
     further: Mapping[str, "Model"] = field(default_factory=dict, kw_only=True)
 

@@ -41,12 +41,9 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
 class _Term(Struct, frozen=True, eq=False, dict=True):
     """One addend."""
 
-    #: Columns and numbers.
-    multiplier: Array | float
-    #: Position of the constant in front.
-    constant: int = NO_CONSTANT
-    #: Positions of exponents, and what each multiplies, of shape (rows,).
-    powers: tuple[tuple[int, Array], ...] = ()
+    multiplier: Array | float  #: Columns and numbers.
+    constant: int = NO_CONSTANT  #: Position of the constant in front.
+    powers: tuple[tuple[int, Array], ...] = ()  #: Positions of exponents, and what each multiplies, of shape (rows,).
 
     @cached_property
     def same_powers(self) -> tuple[tuple[int, bytes], ...]:

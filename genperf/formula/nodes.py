@@ -57,14 +57,10 @@ class PowerSum(Struct, frozen=True, eq=False, dict=True):
     names: tuple[str, ...]
     #: Shape (rows,)). Terms without a power: the position of f_t (`NO_CONSTANT` where there is none), and g_t.
     plain: tuple[tuple[int, Array], ...]
-    #: Shape (terms,). Positions of f_t in the terms with powers.
-    factor: Index
-    #: Shape (terms, rows). g_t of these terms.
-    multiplier: Array
-    #: Shape (terms,). Which product of powers is that of each term, in order.
-    product: Index
-    #: Shape (products, k). Positions of p_tk.
-    exponent: Index
+    factor: Index  #: Shape (terms,). Positions of f_t in the terms with powers.
+    multiplier: Array  #: Shape (terms, rows). g_t of these terms.
+    product: Index  #: Shape (terms,). Which product of powers is that of each term, in order.
+    exponent: Index  #: Shape (products, k). Positions of p_tk.
     #: Shape (products, k, rows). L_tk; zero where a product has fewer than k.
     logarithms: Array
     rows: int
@@ -209,18 +205,15 @@ Values = Sequence[Any]
 class Function(Struct, frozen=True):
     """One operator or function."""
 
-    #: Arrays in, array out.
-    value: Callable[..., Any]
+    value: Callable[..., Any]  #: Arrays in, array out.
     #: `(arguments, result) -> ` one array per argument, the derivative of the result by it; None where the result is a
     #: truth value.
     partials: Callable[[Values, Any], Sequence[Any]] | None
     #: `least`, `most`: range of the number of arguments.
     least: int
     most: int
-    #: The operator's sign; None for a function written with brackets.
-    symbol: str | None = None
-    #: Binding strength of the sign, larger binds tighter.
-    precedence: int = 100
+    symbol: str | None = None  #: The operator's sign; None for a function written with brackets.
+    precedence: int = 100  #: Binding strength of the sign, larger binds tighter.
 
 
 def _extreme_partials(arguments: Values, result: Any) -> list[Any]:

@@ -48,10 +48,8 @@ Value = Literal["any", "number", "number or comparison"]
 class Formula(Struct, frozen=True, dict=True):
     """A checked formula."""
 
-    #: As it was written.
-    text: str
-    #: Its tree.
-    node: Node
+    text: str  #: As it was written.
+    node: Node  #: Its tree.
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -24,12 +24,9 @@ _Part = tuple[str, int]
 class FunctionForm(Struct, frozen=True):
     """What a function is written as."""
 
-    #: `{0}` is the first argument.
-    template: str
-    #: How tightly it binds.
-    strength: int = _TIGHTEST
-    #: An argument that binds less tightly than this is put in brackets.
-    least: tuple[int, ...] = (0, 0, 0)
+    template: str  #: `{0}` is the first argument.
+    strength: int = _TIGHTEST  #: How tightly it binds.
+    least: tuple[int, ...] = (0, 0, 0)  #: An argument that binds less tightly than this is put in brackets.
 
 
 class Language(Struct, frozen=True):
@@ -45,8 +42,7 @@ class Language(Struct, frozen=True):
     #: A number that is not finite, and a text.
     not_finite: Callable[[float], str] = str
     text: Callable[[str], str] = json.dumps
-    #: Stands before the expression: arithmetic where the language differs from numpy.
-    prelude: str = ""
+    prelude: str = ""  #: Stands before the expression: arithmetic where the language differs from numpy.
 
 
 def _form_of(name: str, function: Function) -> FunctionForm:

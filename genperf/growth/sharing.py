@@ -270,9 +270,10 @@ def _similar_shown(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
 def _donor_changes(
     listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], base: Count, unlike: bool
 ) -> list[Shared]:
-    """Return what donors show of series that end at one count, at each count that enough donors reach; [] without such.
+    """Return for each listed series, all of which end at `base`, how the time changes to the larger counts of donors.
 
-    Donors of the same names are judged together, held out as one, where the series have `unlike` names.
+    There are the counts that enough donors reach; [] without such. Donors of the same labels are held out together
+    where the labels of the series are `unlike` theirs.
     """
     donors_at = Counter(count for curve in donors for count in curve.rows if count[0] > base[0])
     # One number of nodes for each scale: the usual one.

@@ -23,12 +23,9 @@ class Overhead(Struct, frozen=True):
     `prior.json` names.
     """
 
-    #: Of the term, as attribution prints it; unique among all families.
-    name: str
-    #: Name of the coefficient.
-    constant: str
-    #: Over the coefficient and the canonical names `workers` and `nodes`.
-    formula: str
+    name: str  #: Of the term, as attribution prints it; unique among all families.
+    constant: str  #: Name of the coefficient.
+    formula: str  #: Over the coefficient and the canonical names `workers` and `nodes`.
     #: The same at every scale; among the workers of a node; from the second node on; in proportion to the nodes; with
     #: every doubling of the workers, inside a node and beyond; anywhere along the workers.
     place: Place
@@ -46,35 +43,27 @@ class Family(Struct, frozen=True):
     """A family of expressions."""
 
     name: str
-    #: In the canonical names, as `genperf list models` prints it.
-    equation: str
-    #: The paper the idea comes from.
-    source: str
-    #: The use of the family, in a phrase.
-    purpose: str
+    equation: str  #: In the canonical names, as `genperf list models` prints it.
+    source: str  #: The paper the idea comes from.
+    purpose: str  #: The use of the family, in a phrase.
     #: Matched factors and measured phases → the expression, or those among which a fit chooses. For measured phases the
     #: usual one first: other laws of a phase, among which its column decides, and terms that no column measures, among
     #: which the total decides.
     build: Callable[[Panel], Expression | Sequence[Expression]]
     #: Canonical names of the factors without which the family makes no sense; most are laws of the workers.
     requires: tuple[str, ...] = ("workers",)
-    #: Names of factors that the table may lack: they are then in the coefficients.
-    uses: tuple[str, ...] = ()
-    #: Names of factors whose absence needs no note: most runs have no such thing.
-    supposes: tuple[str, ...] = ()
-    #: What several expressions are; see `Choice`.
-    choice: Choice = "laws"
+    uses: tuple[str, ...] = ()  #: Names of factors that the table may lack: they are then in the coefficients.
+    supposes: tuple[str, ...] = ()  #: Names of factors whose absence needs no note: most runs have no such thing.
+    choice: Choice = "laws"  #: What several expressions are; see `Choice`.
     #: Phase (`PHASES` of the vocabulary) → the terms that a column of it measures. With measured phases, the terms of
     #: one phase share no constant with those of another.
     phases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: Names of the families that combine the same phases in another way.
-    overlaps: tuple[str, ...] = ()
+    overlaps: tuple[str, ...] = ()  #: Names of the families that combine the same phases in another way.
     #: Phases of which one in each tuple must be measured where the family is compared with its `overlaps`; any phase
     #: where there is no tuple.
     shown_by: tuple[tuple[str, ...], ...] = ()
     quantity: Literal["time", "memory"] = "time"
-    #: The terms by which the family takes part in `auto` on a series.
-    overheads: tuple[Overhead, ...] = ()
+    overheads: tuple[Overhead, ...] = ()  #: The terms by which the family takes part in `auto` on a series.
 
     def shown(self, phases: Collection[str]) -> bool:
         """Return whether these measured phases show what the family hides behind what; see `shown_by`."""

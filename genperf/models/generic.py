@@ -64,8 +64,7 @@ class Structure(Struct, frozen=True):
     #: intrinsic and extrinsic, with separate exponents. `grown`: the same, to which a fit adds the interactions
     #: (`genperf.models.generic`) that the configurations support.
     name: StructureName = "separable"
-    #: Terms of the `product` structure.
-    products: int = 1
+    products: int = 1  #: Terms of the `product` structure.
 
     def __str__(self) -> str:
         return f"{self.name} {self.products}" if self.name == "product" else self.name

@@ -37,10 +37,8 @@ LONGEST = 3600.0
 class Network(Struct, frozen=True):
     """The network between nodes, as a user describes it."""
 
-    #: Bytes per second of a node's link, as a single transfer reaches them.
-    bandwidth: float
-    #: Seconds that a message takes beside them.
-    latency: float = 0.0
+    bandwidth: float  #: Bytes per second of a node's link, as a single transfer reaches them.
+    latency: float = 0.0  #: Seconds that a message takes beside them.
     #: Bytes that a worker exchanges in a step, or the column that holds them; None where the table's own factors
     #: (`bytes`, `parameters`) show them.
     message: float | str | None = None

@@ -25,8 +25,7 @@ class _Law(NamedTuple):
     """The time of a step by what hides behind what."""
 
     equation: str
-    #: Behind "phases of a step", in a purpose.
-    hides: str
+    hides: str  #: Behind "phases of a step", in a purpose.
     #: As that of a `Family`: a column of the input, or of the exchange, shows what it hides behind.
     shown_by: tuple[tuple[str, ...], ...] = ()
 

@@ -179,10 +179,8 @@ _SCORED = f"({_LAYERS}*(1 - scores_recomputed) + scores_recomputed)"
 class MemoryPart(Struct, frozen=True):
     """What is known of a part's memory before any is measured."""
 
-    #: Bytes of its size in 16-bit training with Adam (Korthikanti et al. 2022).
-    per_size: float
-    #: What its size is in proportion to.
-    of: Literal["parameters", "tokens", "device"]
+    per_size: float  #: Bytes of its size in 16-bit training with Adam (Korthikanti et al. 2022).
+    of: Literal["parameters", "tokens", "device"]  #: What its size is in proportion to.
     #: Whether some programs do without it: scores where attention is fused, norms in whole where the sequence is split
     #: as well, a copy of the gradients.
     optional: bool = False

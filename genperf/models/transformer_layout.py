@@ -25,10 +25,8 @@ from genperf.vocabulary.names import ALIASES, WAYS
 class Words(Struct, frozen=True, dict=True):
     """The words of one switch: those of the section `switches` of the vocabulary, each with its number."""
 
-    #: The factor.
-    canonical: str
-    #: In messages.
-    meaning: str
+    canonical: str  #: The factor.
+    meaning: str  #: In messages.
 
     @cached_property
     def values(self) -> dict[str, float]:

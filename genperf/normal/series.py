@@ -136,8 +136,7 @@ class MeasuredRates(Struct, frozen=True, eq=False):
     devices: Array
     nodes: Array
     rates: Array
-    #: Devices that are taken for a node, where nothing counts the nodes.
-    assumed: float | None
+    assumed: float | None  #: Devices that are taken for a node, where nothing counts the nodes.
     #: What is known of the work of a step: "assumed" where nothing is and each device has the same, "total" where all
     #: devices share one amount, else empty.
     work: str

@@ -218,24 +218,14 @@ def assemble(
     failures = pd.DataFrame({name: checked[name][lost] for name in settings})
     failures = failures.sort_values(sorted(settings), ignore_index=True)
     factors = measure_factors(frame, roles.factors, roles.group)
-
-    # What is done in a step beside a count of workers or nodes shows the kind of scaling; one of servers does not.
-    kind, axis = None, roles.panel.axis if measurement.kind == "throughput" else None
-    if axis is not None and axis.factor is not None and not axis.counts_other:
-        done = columns.number(TIME)[usable] * columns.number(measurement.column)[usable]
-        kind = kind_of_work(done, columns.number(axis.factor.name)[usable])
-
+    kind = _kind_by_throughput(roles, measurement, columns, usable)
     # The notes: on rows and groups that are left out, on the factors, on the work of a step.
     notes = [*opened.steps, *measurement.notes(), *(_rejected_notes(rejected) if rejected else ())]
     if weightless:
         notes.append(Note(f"{counted(weightless, 'row')} left out, of '{roles.weight}' 0", "rows_weightless"))
     if failed.any():
         notes += failure_notes(opened.count(lost), opened.count(keep & stopped))
-        measured_groups = {*group_keys(frame, roles.group)}
-        of_failures = dict.fromkeys(group_keys(failures, roles.group))
-        no_value = [", ".join(key) for key in of_failures if key not in measured_groups]
-        text = f"every run failed of {counted(len(no_value), 'group')}, left out: {listed(no_value)}"
-        notes += [Note(text, "groups_failed")] if no_value else []
+        notes += _notes_of_failed_groups(frame, failures, roles.group)
     notes += [*constant_notes(factors), *_notes_of_work(factors, work, bool(roles.work), kind)]
     notes += earlier_predictions(opened.columns, measurement.column)
 
@@ -261,6 +251,24 @@ def assemble(
         legend=legend,
     )
     return with_repeat_notes(with_job(table.in_order(), mapping or {}))
+
+
+def _kind_by_throughput(roles: Roles, measurement: Measurement, columns: Columns, usable: Mask) -> Scaling | None:
+    """Return the kind of scaling that the work of a step, time · throughput, shows beside the workers or nodes."""
+    axis = roles.panel.axis if measurement.kind == "throughput" else None
+    if axis is None or axis.factor is None or axis.counts_other:
+        return None
+    work = columns.number(TIME)[usable] * columns.number(measurement.column)[usable]
+    return kind_of_work(work, columns.number(axis.factor.name)[usable])
+
+
+def _notes_of_failed_groups(frame: pd.DataFrame, failures: pd.DataFrame, group: tuple[str, ...]) -> list[Note]:
+    """Return a note of the groups in which every run failed; none without such."""
+    measured_groups = {*group_keys(frame, group)}
+    failed_groups = [key for key in dict.fromkeys(group_keys(failures, group)) if key not in measured_groups]
+    names = listed([", ".join(key) for key in failed_groups])
+    text = f"every run failed of {counted(len(failed_groups), 'group')}, left out: {names}"
+    return [Note(text, "groups_failed")] if failed_groups else []
 
 
 def _notes_of_work(factors: Sequence[Factor], work: str, is_given: bool, kind: Scaling | None) -> list[Note]:

@@ -28,7 +28,7 @@ NEXT_DOUBLING = 2.0
 
 
 def medians_along(panel: Panel, along: str, rows: Columns, table: Table | None = None) -> list[Median]:
-    """Return the measured configurations with all that is constant in the rows of a curve `along` a factor, sorted."""
+    """Return the measured configurations on a curve `along` a factor, in its order: they have what its rows share."""
     names = [f.name for f in (panel if table is None else table).factors]
     medians = panel.medians if table is None else table.median_runs(len(table))
     columns = {name: np.asarray(rows[name]) for name in names if name in rows and name != along}
@@ -44,9 +44,9 @@ def medians_along(panel: Panel, along: str, rows: Columns, table: Table | None =
 
 
 def forecast_at(panel: Panel, at: Mapping[str, Any], along: str | None = None) -> dict[str, Any]:
-    """Return a configuration at twice the largest count, unless it says where it runs or goes beyond the runs itself.
+    """Return a configuration at twice the largest measured count, where it names sizes and levels of the runs alone.
 
-    That is a forecast of more than was measured where a question names sizes and levels of the runs alone.
+    It stays as it is where it names a count or a machine, goes beyond the measured sizes, or no count varied.
     """
     factors = {f.name: f for f in panel.factors}
     for name in at.keys() - {*panel.group}:
@@ -60,7 +60,6 @@ def forecast_at(panel: Panel, at: Mapping[str, Any], along: str | None = None) -
         along = read_along
     count = axis if along is None else factors[along]
     if count is None or count.distinct < 2:
-        # Nothing shows how it goes on.
         return dict(at)
     if count.role == "intrinsic" and at:
         # Of levels that were measured at one size alone no larger one is asked about.
@@ -68,9 +67,9 @@ def forecast_at(panel: Panel, at: Mapping[str, Any], along: str | None = None) -
         of_levels = [run for run in panel.runs if all(str(run[name]) == level for name, level in texts.items())]
         if len({run[count.name] for run in of_levels}) == 1:
             return dict(at)
-    # What a count is computed from says it.
-    stated = not panel.inputs.get(count.name, frozenset()).isdisjoint(at)
-    return dict(at) if stated else {**at, count.name: NEXT_DOUBLING * count.upper}
+    # A count that is computed from given columns, `cores=ranks*threads`, is given by them.
+    is_given = not panel.inputs.get(count.name, frozenset()).isdisjoint(at)
+    return dict(at) if is_given else {**at, count.name: NEXT_DOUBLING * count.upper}
 
 
 def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
@@ -106,14 +105,11 @@ def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values of all factors for a question that gives some, from one measured run: they do occur together.
+    """Return values of all factors for a question that gives some: those of one measured run, as these fit together.
 
-    Its levels are the given ones, else those of the most measured values of the given numbers. Of the runs with these
-    levels it is the one nearest to the given numbers, and of equally near ones the one nearest to the centre of the
-    measured range. Distances add up over the factors, in parts of each factor's logarithmic range. Without measured
-    runs, numbers are the centre of the range, rounded where only whole numbers were measured. Given sizes that no run
-    with these levels has, but for batches, are those of another network: runs of other levels show what stands beside
-    them.
+    Its levels are the given ones, else those of the most runs (`_measured_levels`); of the runs with these levels it is
+    the nearest one (`_nearest_run`). Without measured runs it is the centre of the measured ranges. Given sizes that no
+    such run has, layers but no batches, are those of another network, which has the other sizes of its runs.
     """
     levels = _measured_levels(panel, given)
     alike = panel.runs_like(levels)
@@ -129,26 +125,33 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
         columns = {name: np.array([run[name] for run in alike]) for name in alike[0]}
         columns[panel.workers.name] = np.full(len(alike), float(given[panel.workers.name]))
         alike = list(compress(alike, divisible(panel, columns))) or alike
-    # The distances of the runs from the given numbers, and in the other factors from the centre.
-    from_given, from_centre, given_sizes = np.zeros(len(alike)), np.zeros(len(alike)), dict[str, float]()
-    for factor in panel.factors:
-        if not factor.numeric:
-            continue
-        measured = np.array([float(run[factor.name]) for run in alike])
-        wanted, width = float(given.get(factor.name, factor.centre)), factor.upper - factor.lower
-        if factor.role == "intrinsic" and factor.name in given and factor.name not in panel.machine.part_of:
-            given_sizes[factor.name] = wanted
-        if factor.positive and wanted > 0.0:
-            measured, wanted, width = np.log(measured), np.log(wanted), np.log(factor.upper / factor.lower)
-        total = from_given if factor.name in given else from_centre
-        total += np.abs(measured - wanted) / (width or 1.0)
-    nearest = alike[int(np.lexsort((from_centre.round(9), from_given.round(9)))[0])]
+    nearest = _nearest_run(panel, alike, given)
+    sizes = [f.name for f in panel.factors if f.numeric and f.role == "intrinsic" and f.name in given]
+    given_sizes = {name: float(given[name]) for name in sizes if name not in panel.machine.part_of}
     is_measured = not given_sizes or any(run | given_sizes == run for run in alike)
     return nearest if is_measured else nearest | _usual_sizes(panel, given_sizes)
 
 
+def _nearest_run(panel: Panel, runs: Sequence[dict[str, Any]], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the run nearest to the given numbers, of equally near ones that nearest to the centre of the others.
+
+    distance = Σ |ln x − ln x₀|/ln(upper/lower),   over the factors x with the wanted values x₀
+    """
+    from_given, from_centre = np.zeros(len(runs)), np.zeros(len(runs))
+    for factor in panel.factors:
+        if not factor.numeric:
+            continue
+        measured = np.array([float(run[factor.name]) for run in runs])
+        wanted, width = float(given.get(factor.name, factor.centre)), factor.upper - factor.lower
+        if factor.positive and wanted > 0.0:
+            measured, wanted, width = np.log(measured), np.log(wanted), np.log(factor.upper / factor.lower)
+        distance = from_given if factor.name in given else from_centre
+        distance += np.abs(measured - wanted) / (width or 1.0)
+    return runs[int(np.lexsort((from_centre.round(9), from_given.round(9)))[0])]
+
+
 def _usual_sizes(panel: Panel, given_sizes: Mapping[str, float]) -> dict[str, Any]:
-    """Return the sizes, as layers, that most runs of at least two levels have together with the given ones."""
+    """Return the other sizes, as layers, that most runs have beside the given ones; {} where no two runs agree."""
     fixed = {*given_sizes, *panel.machine.part_of}
     others = [f.name for f in panel.factors if f.numeric and f.role == "intrinsic" and f.name not in fixed]
     with_sizes = [run for run in panel.runs if all(run[name] == size for name, size in given_sizes.items())]
@@ -163,34 +166,20 @@ def _usual_sizes(panel: Panel, given_sizes: Mapping[str, float]) -> dict[str, An
 def completed(
     panel: Panel, columns: Columns, rows: int, where: str | None = None, fill: bool = False, refuse: bool = True
 ) -> tuple[dict[str, AnyArray], list[str]]:
-    """Return every factor of some configurations, and which of those that were left out follow from the given ones.
+    """Return every factor of some configurations, and which of the missing ones follow from the given ones.
 
-    The columns, of shape (rows,), are factors, what factors are derived from, or parts of a machine by the field's
-    name. The machine and the work of a step are completed (`Machine.solved`), of the other factors those of one
-    measured value and those with a formula. With `fill` the rest is that of the measured run that a question refers to
-    (`typical_run`). Without `refuse` machines that cannot exist are let through: conditions leave them out of a grid.
+    The columns, of shape (rows,), are factors, inputs of derived ones, or parts of a machine by the field's name. What
+    follows is the machine and its work (`Machine.solved`), derived factors, and factors of one measured value. With
+    `fill` the rest is that of a measured run (`typical_run`); else it is refused as missing. Without `refuse` machines
+    that cannot exist are let through, which a grid leaves out by its conditions.
     """
     machine, factors = panel.machine, {f.name: f for f in panel.factors}
-    for name, read in panel.inputs.items():
-        hidden, beside = (read & {*columns}) - {*factors}, [factors[n] for n in read - {*columns} if n in factors]
-        if fill and panel.runs and name not in columns and hidden and beside:
-            # Of `cores=ranks*threads` the ranks alone: the threads are those of the run with the nearest ranks.
-            node, given = parse(panel.derived[name]).node, {n: float(np.ravel(columns[n])[0]) for n in hidden}
-            distances = [abs(np.log(evaluate(node, {**run, **given}) / run[name])) for run in panel.runs]
-            nearest = panel.runs[int(np.argmin(distances))]
-            columns = {**columns, **{f.name: np.full(rows, nearest[f.name]) for f in beside}}
+    columns = _with_inputs_of_runs(panel, columns, rows) if fill and panel.runs else columns
     requested_parts = parts_given(panel, columns)
     machine.refuse_unknown_node_size(requested_parts)
     settled = machine.settled(requested_parts)
     computed = {n for n, read in panel.inputs.items() if n not in columns and read <= {*columns}}
-    of_levels = {
-        size: np.array([of_level.get(level, np.nan) for level in columns[f.name].tolist()])
-        for f in panel.factors
-        if f.levels and f.name in columns
-        for size, of_level in sizes_settled(panel, f.name, columns).items()
-        if size not in machine.part_of
-    }
-    columns = {**columns, **{size: sizes for size, sizes in of_levels.items() if np.isfinite(sizes).all()}}
+    columns = {**columns, **_sizes_of_levels(panel, columns)}
     absent = [f for f in panel.factors if f.name not in {*columns, *computed}]
     needed = [f for f in absent if machine.part_of.get(f.name) not in settled and f.distinct != 1]
     if needed and not fill:
@@ -221,8 +210,40 @@ def completed(
     return {name: values[name] for name in factors}, following
 
 
+def _with_inputs_of_runs(panel: Panel, columns: Columns, rows: int) -> Columns:
+    """Return columns with the missing inputs of a derived factor of which only some are given.
+
+    Of `cores=ranks*threads` with the ranks alone, the threads are those of the run with the nearest cores.
+    """
+    factors = {f.name: f for f in panel.factors}
+    for name, inputs in panel.inputs.items():
+        known = (inputs & {*columns}) - {*factors}
+        missing = [factors[n] for n in inputs - {*columns} if n in factors]
+        if name not in columns and known and missing:
+            node, values = parse(panel.derived[name]).node, {n: float(np.ravel(columns[n])[0]) for n in known}
+            distances = [abs(np.log(evaluate(node, {**run, **values}) / run[name])) for run in panel.runs]
+            nearest = panel.runs[int(np.argmin(distances))]
+            columns = {**columns, **{f.name: np.full(rows, nearest[f.name]) for f in missing}}
+    return columns
+
+
+def _sizes_of_levels(panel: Panel, columns: Columns) -> dict[str, Array]:
+    """Return the sizes, as `layers`, that the levels of some columns settle in every row; no parts of a machine."""
+    sizes = {
+        size: np.array([of_level.get(level, np.nan) for level in columns[f.name].tolist()])
+        for f in panel.factors
+        if f.levels and f.name in columns
+        for size, of_level in sizes_settled(panel, f.name, columns).items()
+        if size not in panel.machine.part_of
+    }
+    return {size: values for size, values in sizes.items() if np.isfinite(values).all()}
+
+
 def sizes_settled(panel: Panel, levels: str, names: Collection[str]) -> dict[str, dict[str, float]]:
-    """Return the sizes that the levels of a factor settle, with these: none where a name gives another network's."""
+    """Return the sizes that each level of a factor settles, {"layers": {"bert": 12.0}}, but for those among the names.
+
+    There are none where a name gives a size itself: the configuration is then of another network.
+    """
     sizes = {size: of_level for (factor, size), of_level in panel.sizes_of.items() if factor == levels}
     names_another = not (sizes.keys() - panel.machine.part_of.keys()).isdisjoint(names)
     return {} if names_another else {size: of_level for size, of_level in sizes.items() if size not in names}
@@ -242,7 +263,7 @@ def parts_given(panel: Panel, columns: Columns) -> dict[str, Array]:
 def kept_beside(
     panel: Panel, at: Mapping[str, Any], complete: Mapping[str, Any], change: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a configuration without what a change settles anew: the devices, their split, or the batches.
+    """Return what of a configuration stays beside a change: not the devices, their split or the batches it decides.
 
     Of the values that were not given, but `complete` it, it has those that the change leaves as they are: of a machine
     where it changes none of its parts, and a level where runs have it beside the changed ones.
@@ -275,8 +296,9 @@ def kept_beside(
 def _runs_of(
     panel: Panel, columns: Columns, given: Mapping[str, Array], rows: int
 ) -> tuple[dict[str, AnyArray], Array | None]:
-    """Return for each configuration the measured run that shows what is open, and the devices of a full node."""
+    """Return the columns of the measured run that stands for each configuration, and the devices of its full nodes."""
     machine, columns_of_runs = panel.machine, dict[str, AnyArray]()
+    # Configurations that differ in places and batches alone have one run.
     placed = {f.name for meaning, f in machine.columns.items() if meaning not in SPLITS}
     names = [f.name for f in panel.factors if f.name in columns and f.name not in placed]
     keys = [*zip(*(columns[name].tolist() for name in names), strict=True)] or [()] * rows
@@ -360,7 +382,7 @@ def left_open(panel: Panel, target: Mapping[str, Any], given: Collection[str]) -
 def moved(
     panel: Panel, columns: Columns, changes: Mapping[str, AnyArray], size: Any = None, growth: Growth | None = None
 ) -> dict[str, AnyArray]:
-    """Return complete configurations with some columns changed, and what follows from these in a machine.
+    """Return configurations with the `changes` and all that follows from them: twice the gpus are on twice the nodes.
 
     A full node has `size` devices and the samples of a step go on with the `growth`, or both as in the runs.
     """
@@ -378,11 +400,10 @@ def moved(
 def at_scale(
     panel: Panel, count: Factor, counts: Array, at: Mapping[str, Any], kind: Scaling | None, size: float | None = None
 ) -> dict[str, AnyArray]:
-    """Return every factor at some counts, with the work that the kind of scaling gives and what follows from both.
+    """Return every factor of a complete configuration `at` other counts: weak scaling keeps the work of a worker.
 
-    The counts, of shape (rows,), are those of the factor `count` and rise; in the panel it counts the workers or the
-    nodes (`Panel.scaled_along`). `at` is a complete configuration, which is unchanged at its own count. A full node has
-    the devices that it had in the runs unless a `size` is given.
+    The counts, of shape (rows,), are those of the factor `count`, the workers or the nodes (`Panel.scaled_along`). At
+    its own count the configuration is unchanged. A full node has `size` devices, by default as in the runs.
     """
     columns: dict[str, AnyArray] = {
         name: np.full(len(counts), value, dtype=object if isinstance(value, str) else float)
@@ -394,22 +415,24 @@ def at_scale(
     changes = {count.name: np.asarray(counts, float)}
     work = panel.find("work")
     if growth == "strong" and work is not None:
+        # The workers share one amount of work: what one of them does falls as 1/count.
         changes[work.name] = float(at[work.name]) * float(at[count.name]) / counts
-    there = moved(panel, columns, changes, panel.machine.size(at) if size is None else size, growth)
-    here = {count.name: counts, **{name: np.full(len(counts), at[name]) for name in at if name != count.name}}
-    stays = counts == at[count.name]
-    return {name: np.where(stays, here[name], cells).astype(cells.dtype) for name, cells in there.items()}
+    scaled = moved(panel, columns, changes, panel.machine.size(at) if size is None else size, growth)
+    # At its own count the configuration stays as it is given, though its nodes may be filled in another way.
+    at_given_count, unchanged = counts == at[count.name], {**columns, count.name: counts}
+    return {
+        name: np.where(at_given_count, unchanged[name], cells).astype(cells.dtype) for name, cells in scaled.items()
+    }
 
 
 def relative_work(
     panel: Panel, columns: Columns, counts: Array, kind: Scaling | None, given: Node | None = None
 ) -> tuple[Array | None, str]:
-    """Return one worker's work W(n)/W(n₀), relative to the first count, None if unknown, and the kind of its scaling.
+    """Return one worker's work relative to the first count, W(n)/W(n₀), or None, and the kind of scaling that it shows.
 
-    W is the work of a step that is given or was divided by a throughput, or that of a job whose steps a column counts,
-    over n. Without one it is `samples/workers` for times of whole jobs, then the operations or the samples of one
-    worker's step (`share`). Where no column shows it, it is constant in weak scaling, and W(n) ~ 1/n in strong. That of
-    a job is shared whatever the columns. The counts of workers, of shape (rows,), rise.
+    W is the `given` work of a step, or that which was divided by a measured throughput, over n. Without one it is what
+    the columns show of one worker (`share`), as its batch; without columns it is constant in weak scaling and ~ 1/n in
+    strong. That of a job is shared whatever the columns. The counts n, of shape (rows,), rise.
     """
     given = given or panel.measured_work or (panel.step.total if panel.times_counted_steps else None)
     if given is not None:
@@ -448,12 +471,15 @@ def doubled(panel: Panel, columns: Columns, name: str) -> dict[str, Array]:
 
 
 def each_doubled(panel: Panel, columns: Columns) -> dict[str, dict[str, Array]]:
-    """Return what changes where a factor doubles, for each that varies and follows from no other, such as the nodes."""
+    """Return by factor the columns that change where it doubles: {"gpus": {"gpus": [16.0], "nodes": [2.0]}}.
+
+    Factors that do not vary, or that follow the workers or other columns, have no doubling of their own.
+    """
     count = "" if panel.counted is None else panel.counted.name
     changes = {f.name: doubled(panel, columns, f.name) for f in panel.factors if f.numeric and f.name in columns}
-    follow = {*panel.derived, *changes.get(count, ())} - {count}
+    followers = {*panel.derived, *changes.get(count, ())} - {count}
     varying = [f.name for f in panel.factors if f.positive and f.distinct > 1 and f.name in changes]
-    return {name: changes[name] for name in varying if name not in follow}
+    return {name: changes[name] for name in varying if name not in followers}
 
 
 def devices_and_nodes(panel: Panel, columns: Mapping[str, Any]) -> tuple[Array, Array, float | None]:

@@ -117,15 +117,12 @@ class TableColumn(Struct, eq=False):
     #: The different texts, in order of appearance, and whether there are several.
     levels: tuple[str, ...]
     varies: bool
-    #: What it says of itself by its name and the unit in its cells.
-    header: Header
+    header: Header  #: What it says of itself by its name and the unit in its cells.
     #: The field's name for its name, and for its name or the plural of it; None for another name.
     canonical: str | None
     meant: str | None
-    #: Its smallest number, and at most one.
-    lowest: float
-    #: Whether it names kinds of runs by texts: several, and not almost one for each row.
-    names_kinds: bool
+    lowest: float  #: Its smallest number, and at most one.
+    names_kinds: bool  #: Whether it names kinds of runs by texts: several, and not almost one for each row.
     #: Whether it is a statistic of something measured, by its name, and whether it says where or when a run was made:
     #: that may separate series, and is no factor.
     is_statistic: bool
@@ -269,29 +266,29 @@ def combination_ids(columns: Sequence[Objects]) -> Index:
 def consequences(
     columns: Mapping[str, Array], settings: Sequence[str], series: Index, ratios: Collection[str] = ()
 ) -> dict[str, Consequence]:
-    """Return which columns follow from which others within their rounding; `ratios` are shares of something by name.
+    """Return the columns that are products of powers of others: {"img/s": batch·gpus/step_s}, within their rounding.
 
-    A column that follows is not used to explain another one. Settings come first, so that a rate follows from a time
-    rather than a batch from a rate; they follow from other settings alone.
+    A column that follows explains no other one. Settings are looked at first, and follow from settings alone: so a
+    rate follows from a time, and no batch from a rate. `ratios` are efficiencies and speed-ups, which change less.
     """
     usable = {n: v for n, v in columns.items() if np.nanmin(v, initial=1.0) >= 0.0 and np.sum(v > 0.0) > 1}
     names = [n for n in usable if len(np.unique(usable[n][np.isfinite(usable[n])])) > 1][:ARITHMETIC_COLUMNS]
     rows = np.arange(min(ARITHMETIC_ROWS, len(next(iter(columns.values()), []))))
     with np.errstate(divide="ignore"):
-        logs = {n: np.log(usable[n][rows]) for n in names}
+        logarithms = {n: np.log(usable[n][rows]) for n in names}
     series_numbers = np.unique(series[rows], return_inverse=True)[1]
-    matched: dict[str, Consequence] = {}
+    following: dict[str, Consequence] = {}
     for name in sorted(names, key=lambda n: (n in settings, names.index(n)), reverse=True):
-        candidates = [n for n in names if n != name and n not in matched and (n in settings or name not in settings)]
-        # What is proportional to the count so far may not be further on; to another measurement it is by definition.
-        candidates.sort(key=lambda n: n in settings)
+        bases = [n for n in names if n != name and n not in following and (n in settings or name not in settings)]
+        # Measurements come first: what is proportional to them is so by definition, to a count perhaps only so far.
+        bases.sort(key=lambda n: n in settings)
         least = LEAST_CHANGE_OF_RATIO if name in ratios else LEAST_CHANGE
-        consequence = _proportional_to(logs[name], {n: logs[n] for n in candidates}, series_numbers, least)
+        consequence = _proportional_to(logarithms[name], {n: logarithms[n] for n in bases}, series_numbers, least)
         if consequence is not None:
-            matched[name] = consequence
-    measured = {name: consequence for name, consequence in matched.items() if name not in settings}
+            following[name] = consequence
+    measured = {name: consequence for name, consequence in following.items() if name not in settings}
     chained = [name for name, consequence in measured.items() if not measured.keys().isdisjoint(consequence.factors)]
-    return matched | {name: _in_terms_of_bases(measured[name], measured) for name in chained}
+    return following | {name: _in_terms_of_bases(measured[name], measured) for name in chained}
 
 
 def _in_terms_of_bases(consequence: Consequence, matched: Mapping[str, Consequence]) -> Consequence:
@@ -422,12 +419,10 @@ def role_by_words(name: str, names: Collection[str] = ()) -> tuple[Literal["spre
 
 
 def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
-    """Return measured columns, the likeliest to be what is meant first, beside others of some names.
+    """Return measured columns, the likeliest to be what a question means first, by the key below.
 
-    One after the other decide: a percentile comes last; a speed before what is none; a time of a whole before several
-    phases, and before what is small beside it; the only time of a step or a job, where the batch is known, or else a
-    rate; no rate of steps; what is of all workers; of a whole; of a step or a job; no statistic, or median, mean, …;
-    the fewest empty cells.
+    Times and rates stand before other quantities, wholes before their phases, medians before percentiles. Of a time
+    and a rate the time comes first where it is the only one and the `names` of the table hold a batch.
     """
     batched = any(column_of(name, names) for name in ("batch", "global_batch", "micro_batch"))
     times = {c.name: plain_name(c.name) for c in measured if c.kind == "time"}
@@ -520,11 +515,19 @@ def measurement_of_column(
             return {"time": name, **unit}, {}
         together = f"({of_all})" if of_all else f"{header.steps}"
         return {"time": made, **unit}, {made: f"{quote_name(name)}/{together}"}
-    of_layout = _step_of_layout(name, header, names, of_all)
-    if of_layout:
+    if of_layout := _step_of_layout(name, header, names, of_all):
         return {"time": _STEP}, {_STEP: of_layout}
+    is_of_steps = header.counted in STEP_WORDS and not header.shared and growth <= LEAST_GROWTH
+    return _measurement_of_rate(name, header, of_all, is_of_steps)
+
+
+def _measurement_of_rate(name: str, header: Header, of_all: str, is_of_steps: bool) -> Measured:
+    """Return the throughput per second that a rate is, or the time of a step of a rate that is of steps.
+
+    A rate of each device is multiplied by the devices, `of_all`, and one per day or per hour is divided by its seconds.
+    """
     quoted, seconds = quote_name(name), 100.0 if header.unit == "%" else float(np.divide(*TIME_UNITS[header.unit]))
-    if header.counted in STEP_WORDS and not header.shared and growth <= LEAST_GROWTH:
+    if is_of_steps:
         return {"time": _STEP}, {_STEP: f"{seconds:g}/{quoted}"}
     # Billions a day are millions a second, and `10k samples/s` are samples.
     in_full = seconds != 1.0 or header.counted[:1].isdecimal()

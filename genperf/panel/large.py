@@ -74,16 +74,11 @@ def _parquet_rows(path: str) -> int:
 class Aggregation(Struct, frozen=True, eq=False):
     """The columns of an aggregation."""
 
-    #: Columns whose combinations of values are the configurations.
-    keys: tuple[str, ...]
-    #: The measured column.
-    value: str
-    #: Whether 1/value is summarised: of a throughput, the time per unit of work.
-    inverse: bool
-    #: A column that is summed.
-    weight: str | None
-    #: The cells of columns that say that a run failed.
-    failing: Mapping[str, Sequence[str]]
+    keys: tuple[str, ...]  #: Columns whose combinations of values are the configurations.
+    value: str  #: The measured column.
+    inverse: bool  #: Whether 1/value is summarised: of a throughput, the time per unit of work.
+    weight: str | None  #: A column that is summed.
+    failing: Mapping[str, Sequence[str]]  #: The cells of columns that say that a run failed.
 
 
 class LargeSource:

@@ -40,27 +40,20 @@ MARKS = "`*_"
 class NamedColumn(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a question can say of one column."""
 
-    #: Whether most of its cells are numbers.
-    numeric: bool = False
+    numeric: bool = False  #: Whether most of its cells are numbers.
     #: Its different cells; of numbers those that are none, and the only one of a column that never changes.
     levels: tuple[str, ...] = ()
-    #: How many different cells it has.
-    distinct: int = 0
-    #: The least and the largest of its numbers.
-    ends: tuple[float, ...] = ()
-    #: Its numbers, ascending, where they are so few that a question may compare them.
-    values: tuple[str, ...] = ()
+    distinct: int = 0  #: How many different cells it has.
+    ends: tuple[float, ...] = ()  #: The least and the largest of its numbers.
+    values: tuple[str, ...] = ()  #: Its numbers, ascending, where they are so few that a question may compare them.
 
 
 class RunPrice(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What runs cost, by a column of money per hour."""
 
-    #: As a user gives it: `3.06$/h`.
-    text: str
-    #: The column that counts what is paid for; the workers where None.
-    per: str | None = None
-    #: The levels of the group columns of these runs; none where all runs have one price.
-    levels: dict[str, str] = {}
+    text: str  #: As a user gives it: `3.06$/h`.
+    per: str | None = None  #: The column that counts what is paid for; the workers where None.
+    levels: dict[str, str] = {}  #: The levels of the group columns of these runs; none where all runs have one price.
 
 
 class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, dict=True):
@@ -69,25 +62,21 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     #: The columns of the source, and those that are computed from them.
     columns: dict[str, NamedColumn] = {}
     rows: int = 0
-    #: Other names of columns: those that had the same cells.
-    aliases: dict[str, str] = {}
+    aliases: dict[str, str] = {}  #: Other names of columns: those that had the same cells.
     #: Columns whose header names the values in them, as `1 x Pi | 2 x Pi`; a count stands for it.
     headers: tuple[str, ...] = ()
     #: Column of names that were taken apart → word → the column that holds its numbers; of no word that of the rest.
     names: dict[str, dict[str, str]] = {}
-    #: The column along which the runs are scaled, once it is known.
-    scale: str = ""
+    scale: str = ""  #: The column along which the runs are scaled, once it is known.
     #: Columns in no role that say what others do, so that an answer need not heed them.
     repeating: tuple[str, ...] = ()
     #: Column in no role → cell → what it says under factors and groups: the same names by another header.
     synonyms: dict[str, dict[str, dict[str, str]]] = {}
-    #: The title above the table.
-    title: str = ""
+    title: str = ""  #: The title above the table.
     #: The column of the prices, and the prices of the groups.
     price_column: str = ""
     prices: tuple[RunPrice, ...] = ()
-    #: The measured parts of a step, those of each group after another.
-    parts: tuple[StepPart, ...] = ()
+    parts: tuple[StepPart, ...] = ()  #: The measured parts of a step, those of each group after another.
 
     @cached_property
     def constants(self) -> dict[str, str]:

@@ -88,12 +88,9 @@ class Machine(Struct, frozen=True, dict=True):
     #: The columns that have one of the field's names, by it; all of the table.
     named: Mapping[str, Factor]
     factors: tuple[Factor, ...]
-    #: The measured configurations, each with its factors by name.
-    runs: Sequence[Mapping[str, Any]] = ()
-    #: Columns that are computed from others.
-    derived: Collection[str] = ()
-    #: Whether the batch is that of one pass (`Panel.batch_is_of_a_pass`).
-    passes: bool = False
+    runs: Sequence[Mapping[str, Any]] = ()  #: The measured configurations, each with its factors by name.
+    derived: Collection[str] = ()  #: Columns that are computed from others.
+    passes: bool = False  #: Whether the batch is that of one pass (`Panel.batch_is_of_a_pass`).
 
     @cached_property
     def columns(self) -> dict[str, Factor]:
@@ -143,7 +140,7 @@ class Machine(Struct, frozen=True, dict=True):
 
     @cached_property
     def has_data_ways(self) -> bool:
-        """Whether devices beyond the other ways are data-parallel ones: not where these are all that was counted."""
+        """Whether devices may be split over data too: not where the tensor, pipeline and other ways make them all."""
         workers = self.columns.get("workers")
         derived = workers is not None and workers.name in self.derived
         return "data_parallel" in self.columns or not (derived or workers is None) or not self.splits
@@ -155,7 +152,7 @@ class Machine(Struct, frozen=True, dict=True):
         return placed or not {"workers", *ALL_WAYS}.isdisjoint(self.columns)
 
     def means(self, name: str) -> bool:
-        """Return whether a part without a column has a meaning here: the others show it."""
+        """Tell whether a part of the machine that has no column follows from the columns of others."""
         if name in LEVELS or name in ("devices_per_node", "data_parallel"):
             return self.counts_devices or "nodes" in self.columns
         shows_samples = "batch" in self.columns or {"micro_batch", "micro_batches"} <= {*self.columns}
@@ -185,17 +182,17 @@ class Machine(Struct, frozen=True, dict=True):
 
     @cached_property
     def measured(self) -> dict[str, Array]:
-        """What `of` gives for the measured runs, "workers" -> [1, 2, 4, 8]; nothing where no runs are known."""
+        """The parts of the measured runs by name, {"workers": [1, 2, 4, 8]}; {} where no runs are known."""
         if not self.runs:
             return {}
         return self.parts_of({f.name: np.array([run[f.name] for run in self.runs]) for f in self.factors})
 
     @cached_property
     def growths(self) -> tuple[list[str], dict[tuple[str, ...], Growth | None]]:
-        """The factors of no place and no work, and how the samples of a step went on in runs where these are alike.
+        """The factors beside machine and work, and by their levels how the samples of a step grew in such runs.
 
-        Along the devices, or the nodes, they grow in proportion, or stay; None where they do neither. Batches of a pass
-        that were tried beside each other are among the factors where they hide it.
+        Along the devices, or the nodes, they are in proportion (weak) or the same (strong); None where neither. Batches
+        of a pass that were tried beside each other are among the factors where they hide it.
         """
         placed = {f.name for n, f in self.columns.items() if n not in SPLITS} | {*self.derived}
         names = [f.name for f in self.factors if f.name not in placed]
@@ -239,10 +236,10 @@ class Machine(Struct, frozen=True, dict=True):
         return "weak" if kind is None and self.samples_of_one is not None else kind
 
     def grows_like(self, columns: Columns) -> Mask | None:
-        """Return where the samples of a step grow with the count, as in the runs that are alike otherwise (`growths`).
+        """Return for which configurations the samples of a step grow with the count, as in runs alike (`growths`).
 
-        Where these show nothing, it is as in all others if those agree, else by what the batch is of: that of a device
-        grows, one of all stays. None where no runs show anything.
+        Where such runs show nothing, it is as in the others if these agree; else a batch of a device makes them grow,
+        and one of all keeps them. None where no runs show anything.
         """
         names, growths = self.growths
         shown_growths = {*growths.values()} - {None}
@@ -255,9 +252,9 @@ class Machine(Struct, frozen=True, dict=True):
 
     @cached_property
     def samples_of_one(self) -> tuple[Array, Array] | None:
-        """Ascending counts, and one worker's samples at each, where the global batch grew nearly with the count.
+        """Ascending counts and one worker's samples at each, of a global batch that grew almost with the count.
 
-        None where the batch fell, differed at one count, grew in proportion to the count, or by a far lower power.
+        None where it grew exactly so, or far less, or fell, or differed at one count.
         """
         runs = self.measured
         count, work = runs.get("workers", runs.get("nodes")), runs.get("global_batch")
@@ -271,11 +268,11 @@ class Machine(Struct, frozen=True, dict=True):
         return None if proportional or exponent <= LEAST_SAMPLES_GROWTH + SAME else (counts, of_one)
 
     def size(self, like: Mapping[str, Any] | None = None, as_it_is: bool = False) -> float | None:
-        """Return the devices of a full node, by the largest scale of the runs, or of those `like` a configuration.
+        """Return the devices of a full node, as in the largest run, or the largest of those `like` a configuration.
 
-        One node is filled before the next begins. A column of the devices of a node that never varies decides. Where no
-        run went beyond one count of nodes, a node holds `USUAL_DEVICES` at least. A configuration that is spread
-        otherwise, `as_it_is`, decides by itself. None where devices or nodes are not known.
+        A column of the devices of a node that never varies decides. Where all runs had one count of nodes, a node holds
+        `USUAL_DEVICES` at least. With `as_it_is` a configuration that is spread over more nodes decides by itself. None
+        where devices or nodes are not known.
         """
         per_node, nodes = self.columns.get("devices_per_node"), self.columns.get("nodes")
         if per_node is not None and per_node.distinct == 1:
@@ -418,22 +415,7 @@ class Machine(Struct, frozen=True, dict=True):
         elif "micro_batch" in parts and ("micro_batches" in given or always_the_same):
             work = parts["micro_batches"] * at_once if "micro_batches" in parts else None
         elif "global_batch" in base and count is not None and before is not None:
-            kind = self.growth if growth is None else growth
-            # Where nothing shows how they go on, the column that shows the work stays: passes, or a device's batch.
-            if kind is None and passes is not None and {"global_batch", "batch"}.isdisjoint(self.columns):
-                going_on = parts["micro_batches"] * at_once
-            else:
-                usual = "weak" if "batch" in self.columns else "strong"
-                grows = kind if isinstance(kind, np.ndarray) else (kind or usual) == "weak"
-                going_on = np.where(grows, base["global_batch"] * count / before, base["global_batch"])
-            if growth is None and self.samples_of_one is not None:
-                # As measured within the runs, and in proportion beyond them.
-                going_on = going_on * np.interp(count, *self.samples_of_one) / np.interp(before, *self.samples_of_one)
-            # A step has one pass at least, of as many ways as the runs have where a pass would exceed their batch.
-            of_runs = (
-                base.get("data_parallel", ones) * base.get("micro_batch", np.nan * ones) * base.get("sequence", ones)
-            )
-            work = np.fmax(going_on, at_once * np.fmin(1.0, base["global_batch"] / of_runs))
+            work = self._work_as_in_runs(parts, base, (before, count), at_once, growth)
         if work is None:
             return
         parts["global_batch"] = np.asarray(work, float)
@@ -441,6 +423,29 @@ class Machine(Struct, frozen=True, dict=True):
             parts["batch"] = work / count
         if "micro_batches" not in given and passes is not None and "micro_batch" in parts:
             parts["micro_batches"] = np.maximum(1.0, work / at_once)
+
+    def _work_as_in_runs(
+        self, parts: Parts, base: Parts, counts: tuple[Array, Array], at_once: Array, growth: Growth | Mask | None
+    ) -> Array:
+        """Return the samples of a step where nothing gives them: those of the base, which stay or grow with the count.
+
+        `counts` are those of the base and of the machine, and `at_once` the samples of a pass on all ways of data.
+        """
+        before, count = counts
+        kind, ones = self.growth if growth is None else growth, np.ones(1)
+        # Where nothing shows how they grow, the column that shows the work stays: the passes, or a device's batch.
+        if kind is None and "micro_batches" in self.columns and {"global_batch", "batch"}.isdisjoint(self.columns):
+            work = parts["micro_batches"] * at_once
+        else:
+            usual = "weak" if "batch" in self.columns else "strong"
+            grows = kind if isinstance(kind, np.ndarray) else (kind or usual) == "weak"
+            work = np.where(grows, base["global_batch"] * count / before, base["global_batch"])
+        if growth is None and self.samples_of_one is not None:
+            # As measured within the runs, and in proportion beyond them.
+            work = work * np.interp(count, *self.samples_of_one) / np.interp(before, *self.samples_of_one)
+        # A step has one pass at least, of as many ways as the runs have where a pass would exceed their batch.
+        of_runs = base.get("data_parallel", ones) * base.get("micro_batch", np.nan * ones) * base.get("sequence", ones)
+        return np.asarray(np.fmax(work, at_once * np.fmin(1.0, base["global_batch"] / of_runs)))
 
     def refuse_unknown_node_size(self, given: Parts) -> None:
         """Refuse nodes of a table that counts devices, or devices of one of nodes, where no node's size is known."""

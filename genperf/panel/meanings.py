@@ -60,7 +60,7 @@ class Meanings(Struct, dict=True):
 
     @cached_property
     def sizes(self) -> str | None:
-        """The column of the sizes of networks, which `70b` alone is of."""
+        """The column that holds the sizes of networks, where a question says only `70b`; None without one."""
         columns = self.legend.columns
         named = (n for n, e in columns.items() if e.numeric and plain_name(n) in words_of("one_run.network"))
         meanings = ("parameters", "parameters_billion")
@@ -68,25 +68,28 @@ class Meanings(Struct, dict=True):
 
     @cached_property
     def kinds(self) -> str:
-        """The only column of kinds of devices; empty without one."""
-        kinds = [n for n in self.legend.of_names if self.is_compared(n)]
-        kinds = [n for n in kinds if any(device_in(cell) is not None for cell in self.legend.columns[n].levels)]
-        return kinds[0] if len(kinds) == 1 else ""
+        """The only column whose cells name devices, `A100` and `H100`; empty without one."""
+        columns = [n for n in self.legend.of_names if self.is_compared(n)]
+        of_devices = [n for n in columns if any(device_in(cell) is not None for cell in self.legend.columns[n].levels)]
+        return of_devices[0] if len(of_devices) == 1 else ""
+
+    @cached_property
+    def plain_numbers(self) -> list[str]:
+        """The columns of numbers that vary and whose header names no time, rate or other quantity: settings."""
+        return [n for n, e in self.legend.columns.items() if e.numeric and e.distinct > 1 and not header_of(n).kind]
 
     @cached_property
     def message(self) -> tuple[str, float] | None:
-        """The only column of the sizes of messages, with the bytes that its unit is: `message_mb`, `size (B)`."""
-        settings = [n for n, e in self.legend.columns.items() if e.numeric and e.distinct > 1 and not header_of(n).kind]
-        units = ((n, re.search(r"[_\s(]([kmgt]?)(i?)(b|bytes)\)?$", n.lower())) for n in settings)
-        sized = [(n, amount(f"1{unit[1].upper()}{unit[2]}B") or 1.0) for n, unit in units if unit is not None]
-        sized = [(n, size) for n, size in sized if not words_in(n).isdisjoint(words_of("headers.message"))]
+        """The only column that holds the sizes of messages, with the bytes of its unit: (`message_kb`, 1000.0)."""
+        units = {n: re.search(r"[_\s(]([kmgt]?)(i?)(b|bytes)\)?$", n.lower()) for n in self.plain_numbers}
+        messages = [n for n in units if not words_in(n).isdisjoint(words_of("headers.message"))]
+        sized = [(n, amount(f"1{unit[1].upper()}{unit[2]}B") or 1.0) for n in messages if (unit := units[n])]
         return sized[0] if len(sized) == 1 else None
 
     @cached_property
     def link(self) -> str:
-        """The only column of numbers without a meaning, of which a bandwidth is; empty without one."""
-        settings = [n for n, e in self.legend.columns.items() if e.numeric and e.distinct > 1 and not header_of(n).kind]
-        unknown = [name for name in settings if meant_by(name) is None]
+        """The column that a bandwidth in a question stands in: the only plain numbers without a meaning; else empty."""
+        unknown = [name for name in self.plain_numbers if meant_by(name) is None]
         return unknown[0] if len(unknown) == 1 else ""
 
     @cached_property
@@ -137,7 +140,10 @@ class Meanings(Struct, dict=True):
         return not is_scale and 1 < len(entry.levels or entry.values) == entry.distinct <= MOST_COMPARED
 
     def name(self, phrase: str) -> str:
-        """Return what a phrase names: a header that it spells, or itself where it means a column; no measured one."""
+        """Return the setting that a phrase names: the header it spells, or the phrase where it means a column; else "".
+
+        A column of a time or a rate was measured, and is no setting.
+        """
         if phrase.startswith("per "):
             of = phrase.removeprefix("per ")
             return next((name for name in (f"batch per {of}", f"gpus per {of}") if meant_by(name)), "")

@@ -63,14 +63,10 @@ _TAKEN = frozenset({TIME, *PREDICTION_COLUMNS, "throughput", "efficiency", "cost
 class Measurement(Struct, frozen=True):
     """The measured column and what it holds."""
 
-    #: As it is named in the source.
-    column: str
-    #: A throughput becomes a time by the work of a step.
-    kind: Kind
-    #: Of the column's cells; empty for a throughput, and for a quantity without a unit.
-    unit: str
-    #: What predictions call a quantity; its column where empty.
-    name: str = ""
+    column: str  #: As it is named in the source.
+    kind: Kind  #: A throughput becomes a time by the work of a step.
+    unit: str  #: Of the column's cells; empty for a throughput, and for a quantity without a unit.
+    name: str = ""  #: What predictions call a quantity; its column where empty.
 
     def target(self, work: str = "") -> Target:
         """Return what a model of it predicts; the time of a throughput is in a column `time`, and keeps the work."""
@@ -174,8 +170,7 @@ def shown_phases(phases: Mapping[str, str]) -> str:
 class FailureRule(Struct, frozen=True):
     """By which columns and words a run failed."""
 
-    #: A column that says how each run ended.
-    status: str | None = None
+    status: str | None = None  #: A column that says how each run ended.
     #: Columns with the values of runs that failed, in place of the usual words.
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -284,8 +279,7 @@ class Roles(Struct, frozen=True, dict=True):
     #: `time`, `throughput` or `quantity` with its column, and `unit`, as texts; none where none is named. Of a further
     #: quantity its `name` as well.
     measured: Mapping[str, str] = field(default_factory=dict)
-    #: A formula: the work of a step, to make a time from a throughput.
-    work: str = ""
+    work: str = ""  #: A formula: the work of a step, to make a time from a throughput.
     #: "weak", "strong" or "job", where no column shows it.
     scaling: str = ""
     weight: str = ""
@@ -295,14 +289,10 @@ class Roles(Struct, frozen=True, dict=True):
     group: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     intrinsic: tuple[str, ...] = ()
-    #: Derived columns with their formulas, in order.
-    derived: Mapping[str, str] = field(default_factory=dict)
-    #: A comparison that the rows must fulfil.
-    where: str | None = None
-    #: Whether rows that cannot be used are left out instead of refused.
-    skip_bad_rows: bool = False
-    #: Which runs failed.
-    failures: FailureRule = field(default_factory=FailureRule)
+    derived: Mapping[str, str] = field(default_factory=dict)  #: Derived columns with their formulas, in order.
+    where: str | None = None  #: A comparison that the rows must fulfil.
+    skip_bad_rows: bool = False  #: Whether rows that cannot be used are left out instead of refused.
+    failures: FailureRule = field(default_factory=FailureRule)  #: Which runs failed.
     #: Further quantities, by the name that predictions call each.
     further: Mapping[str, Measurement] = field(default_factory=dict)
 

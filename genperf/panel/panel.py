@@ -6,7 +6,7 @@ which maps its count as the workers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -130,13 +130,11 @@ class Axis(Struct, frozen=True):
 
     #: It counts the workers, or the nodes where no column counts workers. None where neither is there.
     factor: Factor | None
-    #: What the factor counts.
-    canonical: str = "workers"
+    canonical: str = "workers"  #: What the factor counts.
     #: Whether the factor counts the workers only because no other extrinsic factor does: neither its name nor the
     #: mapping says so.
     assumed: bool = False
-    #: Whether its name then says that it counts servers, threads or the devices of a node.
-    counts_other: bool = False
+    counts_other: bool = False  #: Whether its name then says that it counts servers, threads or the devices of a node.
 
 
 def several_nodes(nodes: npt.ArrayLike) -> Mask:
@@ -213,12 +211,9 @@ def growth_along(counts: Array, values: Array) -> float:
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_defaults=True):
     """The measured quantity that a model predicts."""
 
-    #: The column of the table that holds it.
-    column: str
-    #: What predictions, messages and pages call it.
-    name: str = TIME
-    #: The unit of the values in memory and in the model file; empty for a number without one.
-    unit: str = SECONDS
+    column: str  #: The column of the table that holds it.
+    name: str = TIME  #: What predictions, messages and pages call it.
+    unit: str = SECONDS  #: The unit of the values in memory and in the model file; empty for a number without one.
     #: Whether every value is above zero, so that its logarithm exists. Every fit works on the logarithm, so that a
     #: table refuses other values today.
     positive: bool = True
@@ -266,10 +261,8 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_
 class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """One measured configuration."""
 
-    #: In the order of the schema's factors.
-    values: tuple[float | str, ...]
-    #: Median of the repeats.
-    value: float
+    values: tuple[float | str, ...]  #: In the order of the schema's factors.
+    value: float  #: Median of the repeats.
     #: `lowest`, `highest`: of the repeats.
     lowest: float
     highest: float
@@ -279,10 +272,8 @@ class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 class WorkFormula(NamedTuple):
     """A possible formula of the work that one worker does in a step."""
 
-    #: Over canonical names; `1` is work that stays constant as the scale grows.
-    formula: str
-    #: Whether a column of the table gives it. Otherwise it is an assumption.
-    from_table: bool
+    formula: str  #: Over canonical names; `1` is work that stays constant as the scale grows.
+    from_table: bool  #: Whether a column of the table gives it. Otherwise it is an assumption.
     #: What divides the steps of a job, over canonical names; `1` where as many are done on any count.
     divides: str = "1"
 
@@ -364,22 +355,15 @@ class Panel(Struct, frozen=True, dict=True):
     """What the factors of a table mean; `panel_of` makes it."""
 
     factors: tuple[Factor, ...]
-    #: Canonical name → column, as the user mapped it.
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    #: The phases with a measured column.
-    phases: frozenset[str] = frozenset()
-    #: The columns whose values name the groups, each of one value within a group.
-    group: tuple[str, ...] = ()
-    #: The kind of scaling, where the user or the work of a step shows it.
-    scaling: Scaling | None = None
-    #: The measured quantity, where it is known.
-    target: Target | None = None
+    mapping: Mapping[str, str] = field(default_factory=dict)  #: Canonical name → column, as the user mapped it.
+    phases: frozenset[str] = frozenset()  #: The phases with a measured column.
+    group: tuple[str, ...] = ()  #: The columns whose values name the groups, each of one value within a group.
+    scaling: Scaling | None = None  #: The kind of scaling, where the user or the work of a step shows it.
+    target: Target | None = None  #: The measured quantity, where it is known.
     #: Factors that are computed from other columns, with their formulas.
     derived: Mapping[str, str] = field(default_factory=dict)
-    #: What was measured; known of a fitted model.
-    medians: tuple[Median, ...] = ()
-    #: What a question may name of the table; None where the table is not known.
-    legend: Legend | None = None
+    medians: tuple[Median, ...] = ()  #: What was measured; known of a fitted model.
+    legend: Legend | None = None  #: What a question may name of the table; None where the table is not known.
     #: Columns of one value that are no factors, such as the batch of a group.
     constants: Mapping[str, float] = field(default_factory=dict)
 
@@ -472,7 +456,8 @@ class Panel(Struct, frozen=True, dict=True):
 
     def column(self, name: str) -> str:
         """Return the column that a name stands for: another name of the field, or one that the user mapped."""
-        # Of `workers=nodes*devices` the devices that are asked are all; of `cores=ranks*threads` ranks are ranks.
+        # Where the user mapped the workers, what a formula reads is that column: the `ranks` of `cores=ranks*threads`.
+        # Else the `devices` of `workers=nodes*devices` are all devices.
         read_by_formulas = {*self.group}.union(*self.inputs.values()) if "workers" in self.mapping else {*self.group}
         if name in {*(f.name for f in self.factors), *read_by_formulas}:
             return name
@@ -754,32 +739,37 @@ class Panel(Struct, frozen=True, dict=True):
         return 0 in distinct or max(distinct) >= values
 
     def node(self, canonical: str, trying: frozenset[str] = frozenset()) -> Node | None:
-        """Return the factor as a formula over the table's columns, derived from others where it has no column.
+        """Return a factor as a formula over the table's columns: its column, or else the first derivation they allow.
 
-        Those that are `trying` to follow from it are no source of it.
+        `trying` are the factors that are being derived from this one: it cannot follow from them in turn.
         """
         factor = self.find(canonical)
         if factor is not None and not (canonical == "batch" and self.batch_is_of_a_pass):
             name = Name(factor.name)
             return over_sequence(self, name) if canonical == "global_batch" and IN_TOKENS.search(factor.name) else name
-        for text in () if canonical in trying else DERIVED.get(canonical, ()):
-            if text == "batch*workers" and self.batch_is_of_a_pass:
-                continue
-            # Devices are data-parallel ways in runs in passes of micro-batches, without other ways.
-            counted_passes = self.find("micro_batches") is not None or self.batch_is_of_a_pass
-            shaped = all(map(self.find, ("layers", "hidden", "sequence")))
-            passes = (counted_passes or shaped) and not any(map(self.find, WAYS[1:]))
-            if (canonical, text) == ("data_parallel", "workers") and not passes:
-                continue
-            formula, tried = parse(text), trying | {canonical}
+        tried = trying | {canonical}
+        for text in () if canonical in trying else self._derivations(canonical):
+            formula = parse(text)
             if any(self.find(name) is None and (name in tried or name not in DERIVED) for name in formula.names):
                 continue
-            nodes_read = {name: self.node(name, tried) for name in formula.names}
-            nodes_known = {name: node for name, node in nodes_read.items() if node is not None}
-            if len(nodes_known) == len(nodes_read):
-                return substitute(formula.node, nodes_known)
+            inputs = {name: self.node(name, tried) for name in formula.names}
+            known_inputs = {name: node for name, node in inputs.items() if node is not None}
+            if len(known_inputs) == len(inputs):
+                return substitute(formula.node, known_inputs)
         # Where nothing counts workers, what follows from them is that of one.
         return ONE if canonical == "workers" and trying and self.axis.factor is None and not self.of_jobs else None
+
+    def _derivations(self, canonical: str) -> Iterator[str]:
+        """Yield the formulas by which a factor may follow from others here: `nodes*devices_per_node` of the workers."""
+        for text in DERIVED.get(canonical, ()):
+            if (canonical, text) == ("data_parallel", "workers"):
+                # Devices are data-parallel ways in runs in passes of micro-batches, without other ways.
+                counts_passes = self.find("micro_batches") is not None or self.batch_is_of_a_pass
+                is_transformer = all(map(self.find, ("layers", "hidden", "sequence")))
+                if not (counts_passes or is_transformer) or any(map(self.find, WAYS[1:])):
+                    continue
+            if not (text == "batch*workers" and self.batch_is_of_a_pass):
+                yield text
 
     def formula(self, name: str) -> Node | None:
         """Return what one of the field's names stands for as a formula over the columns; the axis for the workers."""
@@ -851,10 +841,8 @@ def samples_of(panel: Panel, values: Mapping[str, Node]) -> Node | None:
 class Share(Struct, frozen=True):
     """The work that one worker does, as families write it."""
 
-    #: One worker's work, as a formula over canonical names.
-    per_worker: str
-    #: All workers' work.
-    whole: str
+    per_worker: str  #: One worker's work, as a formula over canonical names.
+    whole: str  #: All workers' work.
 
     @property
     def known(self) -> bool:

@@ -88,10 +88,10 @@ _OF_A_JOB = {*filter(str.islower, section("counted")), *words_of("headers.of_a_b
 
 
 def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, str], list[str], dict[str, str]]:
-    """Return a question with what its words say as settings, names without a value, and the options among the words.
+    """Return the settings that a question in words means, its names without a value, and the options among its words.
 
-    `8 GPU cards` and `GPU cards 8` are `GPU cards=8` of such a column, and `rtx 3090 ti` is its cell. A word that means
-    nothing here becomes a setting of its own name. Several values of one name are an error of their own.
+    `8 GPU cards for $2/h and tp` is ({"GPU cards": "8"}, ["tp"], {"price": "2/h"}) of columns of these names. A word
+    that means nothing is a setting of its own name. Several values of one name are a `SeveralValuesError`.
     """
     options = {name.removeprefix("--"): text for name, text in at.items() if name.startswith("--")}
     text, settings = at.get(SCALE, ""), {n: value for n, value in at.items() if n != SCALE and not n.startswith("--")}
@@ -121,17 +121,11 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         values.pop("--cost", None)
     has_count, has_job = any(meant_by(n) in LEVELS or n == SCALE for n in values), not _OF_A_PLAN.isdisjoint(values)
     best = [n for n in values if n.lower() in words_of("headers.best")]
-    if best and any(words.is_result(n) for n in values if meant_by(n) not in LEVELS):
+    if any(words.is_result(n) for n in values if meant_by(n) not in LEVELS):
         # `best accuracy`: which count has it is not known.
         values = {n: of_name for n, of_name in values.items() if n not in best}
-        best = []
-    if best and not (is_list or nameless or has_count or words.compared or {*values} > {*best, *_OF_A_PLAN}):
-        values["--best"] = [best[-1].lower()]
-    elif (
-        best and has_count and not (is_list or words.compared or {*values} & {f"--{LAYOUT}", *_OF_A_PLAN} - {"--price"})
-    ):
-        # `which is fastest on 64 gpus`, of the settings that are left open
-        values["--each"] = [best[-1].lower()]
+    elif best and not (is_list or words.compared):
+        values |= _best_wanted(best, {*values}, bool(nameless), has_count)
     if is_list or has_job or has_count or f"--{LAYOUT}" in values or "--best" in values:
         # The rows of a list show which is best, of a plan the cheapest count is answered, and of layouts the best one.
         values = {
@@ -139,8 +133,7 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
             for n, of_name in values.items()
             if of_name != [n] or command_about(n) not in ("compare", "optimize")
         }
-    spelled = (rf"(?i)(?<!\w){any_of(f'requested.{of}')}(?!\w)" for of in section("requested"))
-    requested = [of for of, pattern in zip(section("requested"), spelled, strict=True) if re.search(pattern, text)]
+    requested = [of for of in section("requested") if re.search(rf"(?i)(?<!\w){any_of(f'requested.{of}')}(?!\w)", text)]
     # `what does fsdp cost` compares.
     requested = [of for of in requested if not (words.compared and of == "cost")]
     requested += ["cost"] if values.get("--each") == ["cheapest"] else []
@@ -149,6 +142,15 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         raise contradiction
     options |= {name.removeprefix("--"): text for name, (text,) in values.items() if name[0] == "-"}
     return {name: text for name, (text,) in values.items() if name[0] != "-"}, nameless, options
+
+
+def _best_wanted(best: Sequence[str], names: set[str], has_nameless: bool, has_count: bool) -> dict[str, list[str]]:
+    """Return the option that a word like `fastest` is: `--best` of all counts, or `--each` setting left open at one."""
+    if not (has_nameless or has_count or names > {*best, *_OF_A_PLAN}):
+        return {"--best": [best[-1].lower()]}
+    # `which is fastest on 64 gpus`, of the settings that are left open
+    is_of_open = has_count and not names & {f"--{LAYOUT}", *_OF_A_PLAN} - {"--price"}
+    return {"--each": [best[-1].lower()]} if is_of_open else {}
 
 
 def _values_by_name(
@@ -204,13 +206,12 @@ class _Words(Meanings, dict=True):
     words: list[str]
     #: Names and values; a word that means nothing is its own name.
     phrases: list[tuple[str, str]] = field(default_factory=list)
-    #: The column whose values are compared: `which framework`.
-    compared: str = ""
+    compared: str = ""  #: The column whose values are compared: `which framework`.
     #: How many phrases stand before each word that parts two configurations, `vs`.
     ends: list[int] = field(default_factory=list)
 
     def read(self) -> list[tuple[str, str]]:
-        """Return what all words say, each phrase as the first kind that it is."""
+        """Return the names with their values that the words say; the first reading that fits a phrase decides it."""
         kinds = (
             *(self.read_sign, self.read_relative, self.read_machine, self.read_counted, self.read_rate_of_one),
             *(self.read_what, self.read_switch, self.read_named),
@@ -223,29 +224,42 @@ class _Words(Meanings, dict=True):
             )
             self.phrases += [(name, value)] if name else []
             self.ends += [len(self.phrases)] if is_parted and not name else []
-        for word in [name for name, value in self.phrases if name == value and name not in self.legend.columns]:
-            alike, place = self.cells_having(word.lower()), self.phrases.index((word, word))
-            others = [self.cell(value) or (name, value) for name, value in self.phrases if name != word and value]
-            is_chosen = any((name, cell) in alike for name, cell in others)
-            # `BSP` of `BSP-A2A` and `BSP-PS` is each of them, and the `Llama` of a cell that `7B` chose says no more.
-            self.phrases[place : place + 1] = alike if alike and not is_chosen else [(word, word)]
+        self.replace_words_of_cells()
         self.find_compared()
+        self.add_compared_levels()
+        return self.phrases
+
+    def replace_words_of_cells(self) -> None:
+        """Put the cells that have a word in its place: `BSP` is `BSP-A2A` and `BSP-PS`.
+
+        A word stays where another phrase names one of these cells: the `Llama` of `Llama-2-7B`, which `7B` chose.
+        """
+        for word in [name for name, value in self.phrases if name == value and name not in self.legend.columns]:
+            cells, place = self.cells_having(word.lower()), self.phrases.index((word, word))
+            others = [self.cell(value) or (name, value) for name, value in self.phrases if name != word and value]
+            if cells and not any((name, cell) in cells for name, cell in others):
+                self.phrases[place : place + 1] = cells
+
+    def add_compared_levels(self) -> None:
+        """Add all levels of the columns that are compared, unless the words give values of the first one."""
+
+        def column_of(name: str) -> str | None:
+            return column_by_name(self.legend, name, self.legend.columns)
+
         # Of `which gpu at 64 GPUs` the number is none of the kinds.
         is_text = self.compared in self.legend.of_names
         settings = [name for name, value in self.phrases if not (is_text and is_number(value))]
-        if self.compared and all(
-            column_by_name(self.legend, n, self.legend.columns) != self.compared for n in settings
-        ):
-            # `which batch and precision` compares both.
-            columns = (column_by_name(self.legend, n, self.legend.columns) for n, v in self.phrases if not v)
-            beside = (name for name in columns if name is not None and self.is_compared(name))
-            for name in dict.fromkeys([self.compared, *beside]):
-                entry = self.legend.columns[name]
-                self.phrases += [(name, level) for level in entry.levels or entry.values]
-        return self.phrases
+        if not self.compared or self.compared in map(column_of, settings):
+            return
+        # `which batch and precision` compares both.
+        nameless = (column_of(name) for name, value in self.phrases if not value)
+        beside = (name for name in nameless if name is not None and self.is_compared(name))
+        for name in dict.fromkeys([self.compared, *beside]):
+            entry = self.legend.columns[name]
+            self.phrases += [(name, level) for level in entry.levels or entry.values]
 
     def find_compared(self) -> None:
-        """Find what is compared though no word before its name says so: with others, the fewest, or by a limit."""
+        """Find what a question compares without `which`: `how much faster is X`, `is it getting faster`, a limit."""
         words, entries = [word.lower() for word in self.words], self.legend.columns
         counts = [value for name, value in self.phrases if meant_by(name) in (*LEVELS, SCALE)]
         if self.compared or self.ends:
@@ -272,11 +286,10 @@ class _Words(Meanings, dict=True):
             self.phrases += [(name, value) for value in (*entry.values, *doublings)]
 
     def with_columns_of_numbers(self, phrases: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Return phrases in which a number without a name, beside a count, is of the only setting that had it."""
+        """Return phrases in which a number without a name has that of the only setting with this value: `8 gpus 32`."""
         if not any(meant_by(name) in LEVELS for name, value in phrases if value):
             return [*phrases]
-        numeric = {n: e for n, e in self.legend.columns.items() if e.numeric and e.distinct > 1}
-        settings = {n: e.values for n, e in numeric.items() if meant_by(n) not in LEVELS and not header_of(n).kind}
+        settings = {n: self.legend.columns[n].values for n in self.plain_numbers if meant_by(n) not in LEVELS}
         having = {
             value: [n for n, values in settings.items() if number_text(value, [*map(float, values)]) in values]
             for _, value in phrases
@@ -284,10 +297,10 @@ class _Words(Meanings, dict=True):
         return [(having[v][0] if n == SCALE and len(having[v]) == 1 else n, v) for n, v in phrases]
 
     def alternatives(self, columns: Mapping[str, str], values: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
-        """Return the configurations of `tp 8 pp 1 vs tp 4 pp 2`, whose parts have all names that vary, else none.
+        """Return the configurations that a question names beside each other, `tp 8 pp 1 vs tp 4 pp 2`; else none.
 
-        Without a word between them a part ends where a name that varies comes again. Of `64 gpus vs 2 nodes` each part
-        has a machine, which is counted in its own way.
+        Each has all names that vary. Without a word such as `vs` the next begins where a name that varies comes again.
+        Of `64 gpus vs 2 nodes` each has its own count of the machine.
         """
         varying = {columns.get(name, name) for name, of_name in values.items() if len(of_name) > 1}
         named, ends, part = [(columns.get(n, n), value) for n, value in self.phrases], self.ends, set[str]()
@@ -392,23 +405,9 @@ class _Words(Meanings, dict=True):
         if option := self.read_job(value, noun):
             return place + 2, *option
         if is_size:
-            number = amount(value.upper()) or 0.0
-            ends = {n: e.ends for n, e in self.legend.columns.items() if e.ends and e.ends[0] >= _LEAST_SIZE}
-            fitting = [n for n, (least, largest) in ends.items() if least <= number <= largest]
-            only_fitting = fitting[0] if len(fitting) == 1 else None
-            if not (self.sizes or name or only_fitting) and self.cell(self.words[place]):
-                # `7b` of the cell `llama-7b`
-                return None
-            return end if name else place + 1, self.sizes or name or only_fitting or value, value.upper()
+            return self.read_size(place, end, name, value)
         if _BETWEEN.fullmatch(noun) or noun == "|" or _NUMBER.fullmatch(noun):
-            # `64, 128 or 256 gpus`
-            last = len(self.words)
-            end = next((k for k in range(place + 1, last) if not self.is_listed(k)), last)
-            name = self.longest(end, self.name)[0] if _NUMBER.fullmatch(self.word(end - 1)) else None
-            if name and name not in self.legend.columns and device_in(name) is not None:
-                # `16 and 64 A100s`
-                return place + 1, SCALE, f"{value} {name}"
-            return place + 1, name or self.name_before(place), value
+            return self.read_listed(place, value)
         if noun.isalpha() and not self.is_prose(noun):
             behind, end = self.longest(place + 2, self.name)
             if behind and not self.has_value(end):
@@ -418,6 +417,27 @@ class _Words(Meanings, dict=True):
             if not self.longest(place + 1, self.cell)[0]:
                 return place + 2, noun, value
         return place + 1, self.name_before(place), value
+
+    def read_size(self, place: int, end: int, name: str | None, value: str) -> Phrase | None:
+        """Read the size of a network, `7b`, of the column of sizes, the name behind it, or the only column it fits."""
+        number = amount(value.upper()) or 0.0
+        ends = {n: e.ends for n, e in self.legend.columns.items() if e.ends and e.ends[0] >= _LEAST_SIZE}
+        fitting = [n for n, (least, largest) in ends.items() if least <= number <= largest]
+        only_fitting = fitting[0] if len(fitting) == 1 else None
+        if not (self.sizes or name or only_fitting) and self.cell(self.words[place]):
+            # `7b` of the cell `llama-7b`
+            return None
+        return end if name else place + 1, self.sizes or name or only_fitting or value, value.upper()
+
+    def read_listed(self, place: int, value: str) -> Phrase:
+        """Read a number of a list, whose name stands behind the last one: `64, 128 or 256 gpus`."""
+        last = len(self.words)
+        end = next((k for k in range(place + 1, last) if not self.is_listed(k)), last)
+        name = self.longest(end, self.name)[0] if _NUMBER.fullmatch(self.word(end - 1)) else None
+        if name and name not in self.legend.columns and device_in(name) is not None:
+            # `16 and 64 A100s`
+            return place + 1, SCALE, f"{value} {name}"
+        return place + 1, name or self.name_before(place), value
 
     def is_listed(self, place: int) -> bool:
         """Tell whether a word is a number of a list, or stands between two of them."""
@@ -647,32 +667,37 @@ class _Words(Meanings, dict=True):
 
     def read_cell_or_prose(self, place: int) -> Phrase | None:
         """Read a cell, with its column's name behind it, `FSDP strategy`, or pass over a word that names nothing."""
-        word, (cell, end) = self.words[place].lower(), self.longest(place, self.cell)
-        if cell is None or (end == place + 1 and self.is_prose(word)):
-            # `is it normal` is an option.
-            topics = TOPICS if self.has_ways else TOPICS[: TOPICS.index(LAYOUT)]
-            topic = next((f"--{name}" for name in topics if word in words_of(f"headers.{name}")), "")
-            before = self.phrases[-1][0] if self.phrases and not self.is_prose(self.word(place - 1)) else ""
-            before = column_by_name(self.legend, before, self.legend.columns) or before
-            if (topic == "--cost" or word in words_of("headers.judged")) and self.is_compared(before):
-                # `is fsdp worth it` compares it with the others.
-                self.compared = before
-                self.phrases.pop()
-                return place + 1, "", ""
-            if word in ("fit", "fits") and self.limits_memory:
-                self.phrases.append(("--limit", OF_THE_DEVICE))
-                return place + 1, "memory", ""
-            if word in words_of("one_run.mfu"):
-                self.phrases.append(("--want", word))
-                return place + 1, "--peak", ""
-            if word in words_of("headers.knee"):
-                return place + 1, "--efficiency", "50%"
-            rate = header_of(word)
-            if (is_relative(word) and "speed" in word) or (rate.shared and rate.kind == "rate" and "/" in word):
-                return place + 1, "--want", word
-            return (place + 1, topic, "") if topic or self.only_asks(self.words[place]) else None
+        cell, end = self.longest(place, self.cell)
+        if cell is None or (end == place + 1 and self.is_prose(self.words[place].lower())):
+            return self.read_prose(place)
         behind = words_in(self.word(end))
         return end + bool(behind and behind <= words_in(cell[0]) and not self.has_value(end + 1)), *cell
+
+    def read_prose(self, place: int) -> Phrase | None:
+        """Read a word that is an option by itself, `knee` or `normal`, or pass over one that only asks."""
+        word = self.words[place].lower()
+        # `is it normal` is an option.
+        topics = TOPICS if self.has_ways else TOPICS[: TOPICS.index(LAYOUT)]
+        topic = next((f"--{name}" for name in topics if word in words_of(f"headers.{name}")), "")
+        before = self.phrases[-1][0] if self.phrases and not self.is_prose(self.word(place - 1)) else ""
+        before = column_by_name(self.legend, before, self.legend.columns) or before
+        if (topic == "--cost" or word in words_of("headers.judged")) and self.is_compared(before):
+            # `is fsdp worth it` compares it with the others.
+            self.compared = before
+            self.phrases.pop()
+            return place + 1, "", ""
+        if word in ("fit", "fits") and self.limits_memory:
+            self.phrases.append(("--limit", OF_THE_DEVICE))
+            return place + 1, "memory", ""
+        if word in words_of("one_run.mfu"):
+            self.phrases.append(("--want", word))
+            return place + 1, "--peak", ""
+        if word in words_of("headers.knee"):
+            return place + 1, "--efficiency", "50%"
+        rate = header_of(word)
+        if (is_relative(word) and "speed" in word) or (rate.shared and rate.kind == "rate" and "/" in word):
+            return place + 1, "--want", word
+        return (place + 1, topic, "") if topic or self.only_asks(self.words[place]) else None
 
     def split_glued(self, place: int) -> Phrase:
         """Take a number and a name apart, `64gpus`, `tp8`; any other word is a setting of its own name."""
@@ -703,7 +728,7 @@ class _Words(Meanings, dict=True):
         return self.word(place) in ("=", ":") or _NUMBER.fullmatch(self.word(place)) is not None
 
     def longest(self, place: int, meaning: Callable[[str], T | None], last: int | None = None) -> tuple[T | None, int]:
-        """Return what the most words from a place on mean, and where they end, at the `last` one at most."""
+        """Return what the longest phrase that begins at a place means, and where it ends: at `last` at most."""
         for end in range(min(place + MOST_WORDS, len(self.words)) if last is None else last, place, -1):
             phrase = self.words[place:end]
             if _SIGNS.isdisjoint(phrase) and (meant := meaning(" ".join(phrase))):

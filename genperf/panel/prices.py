@@ -27,28 +27,14 @@ _COUNTS_DEVICES = frozenset(("workers", "devices_per_node", *WAYS))
 
 
 def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str], named: str = "") -> Legend:
-    """Return a legend with the column of money per hour, the `named` of several, and the price of the runs by group.
+    """Return a legend with the column of prices, the `named` of several, and the price of each group's runs.
 
-    Where the runs of a group do not agree, it is that of each level of a factor by which they do.
-
-    A price that is the same in each run of a group is that of one node, where nodes are counted and its header names no
-    devices, and else of one of the scale. One in proportion to the count is the price of all. One count tells neither,
-    and is read as the other groups are. That of a device means nothing where only nodes are counted. `units` are those
-    that stood in the cells. Without a price what each run cost tells it, over the time that the run took, where that is
-    in proportion to the count.
+    A price that is the same at every count is that of one node, or of one device where its header says so or no nodes
+    are counted; one in proportion to the count is that of all. Where the runs of a group do not agree, each level of
+    a factor has its own price. What the runs cost in money is a price as well, over their time. `units` are those in
+    the cells.
     """
-    money = [c for c in (*reading.with_role("ratio"), *reading.with_role("consequence")) if MONEY in c.reasons]
-    periods = [(c, float(hours)) for c in money for hours, name in _PERIODS.items() if name.search(c.name.lower())]
-    timed = [c for c in reading.with_role("measured") if c.kind == "time" and not c.header.shared]
-    of_runs = [c.values * np.divide(*TIME_UNITS[c.header.unit]) / TIME_UNITS["h"][0] for c in timed]
-    of_periods = [replace(c, values=c.values / hours, header=Header("rate", "h")) for c, hours in periods]
-    priced = [*(c for c in money if c.kind == "rate"), *of_periods]
-    # Of several prices the named one, or the first; of totals that which is a price by one of the times.
-    hourly = (
-        [next((c for c in priced if c.name == named), priced[0])]
-        if priced
-        else [replace(c, values=c.values / hours, header=Header("rate", "h")) for c in money for hours in of_runs]
-    )
+    hourly, is_total = _hourly(reading, named)
     is_counted = meant_by(reading.scale or "") in LEVELS or reading.scale == reading.mapping.get("workers")
     if not hourly or reading.scale is None or not is_counted:
         return legend
@@ -65,11 +51,28 @@ def with_prices(legend: Legend, reading: Reading, units: Mapping[str, str], name
         tuple(n for n in of if n in reading.columns) for of in (reading.roles.group, reading.roles.categorical)
     )
     by_names = [group, *((*group, name) for name in levels)]
-    tried = [_prices(reading, column, counts, names, per, sign, not priced) for column in hourly for names in by_names]
+    tried = [_prices(reading, column, counts, names, per, sign, is_total) for column in hourly for names in by_names]
     prices, whole = next((of_names for of_names in tried if of_names[1]), tried[0])
     if whole and len({(price.text, price.per) for price in prices}) == 1:
         prices = [replace(prices[0], levels={})]
     return replace(legend, price_column=column.name if prices else "", prices=tuple(prices))
+
+
+def _hourly(reading: Reading, named: str) -> tuple[list[TableColumn], bool]:
+    """Return the columns that may be the price of an hour, and whether they are totals over the hours of the runs.
+
+    Of several prices it is the `named` one, or the first. Without any it is each total over each time of the runs.
+    """
+    money = [c for c in (*reading.with_role("ratio"), *reading.with_role("consequence")) if MONEY in c.reasons]
+    periods = [(c, float(hours)) for c in money for hours, name in _PERIODS.items() if name.search(c.name.lower())]
+    of_periods = [replace(c, values=c.values / hours, header=Header("rate", "h")) for c, hours in periods]
+    priced = [*(c for c in money if c.kind == "rate"), *of_periods]
+    if priced:
+        return [next((c for c in priced if c.name == named), priced[0])], False
+    timed = [c for c in reading.with_role("measured") if c.kind == "time" and not c.header.shared]
+    hours_of_runs = [c.values * np.divide(*TIME_UNITS[c.header.unit]) / TIME_UNITS["h"][0] for c in timed]
+    hourly = [replace(c, values=c.values / hours, header=Header("rate", "h")) for c in money for hours in hours_of_runs]
+    return hourly, True
 
 
 def _prices(

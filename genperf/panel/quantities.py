@@ -29,12 +29,10 @@ class Quantity(Struct, frozen=True):
     #: a step, the `sequence` of a sample, the `machines` that are paid for, …
     formula: str
     unit: str = ""
-    #: What answers and the page call it; empty for what only formulas read.
-    label: str = ""
+    label: str = ""  #: What answers and the page call it; empty for what only formulas read.
     #: Where answers report it: with a training, or beside every prediction that determines it.
     reported: Literal["", "training", "beside"] = ""
-    #: Whether it is a fraction, which answers print in per cent.
-    is_share: bool = False
+    is_share: bool = False  #: Whether it is a fraction, which answers print in per cent.
 
 
 #: A new quantity is a row here; a column that it reads has its names in `vocabulary/words.toml`.
@@ -78,8 +76,7 @@ def read_columns() -> tuple[str, ...]:
 class Quantities(Struct, frozen=True):
     """The quantities of one model, as formulas over its factors and the predicted value."""
 
-    #: What the formulas read → what it is in this model.
-    given: Mapping[str, Node]
+    given: Mapping[str, Node]  #: What the formulas read → what it is in this model.
 
     def has(self, name: str) -> bool:
         """Return whether everything that a quantity reads is given."""
@@ -191,7 +188,10 @@ def _without_ones(node: Node) -> Node:
 
 
 def paid_for(panel: Panel, per: str | None, price: Paid | None = None) -> tuple[str, Node]:
-    """Return the name and the count, over the factors, of what a price is for: a worker, or the machine of users."""
+    """Return the name of what a price is for and how many there are, as a formula: ("gpus", gpus), ("nodes", gpus/8).
+
+    Without `per` it is a worker; where users or requests are counted, the one machine that serves them.
+    """
     per = price.per if per is None and price is not None else per
     factors = {f.name for f in panel.factors if f.numeric}
     # Where servers are scaled, each is a node.

@@ -12,7 +12,7 @@ is refused.
 import math
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Self
 
 from msgspec import Struct, field
@@ -79,12 +79,9 @@ class Requested(Struct, frozen=True):
     at: Mapping[str, str]
     #: What the answer does not heed: what stands in no column, or differs from what a column was in every run.
     notes: tuple[str, ...] = ()
-    #: Names and words that stand in no column, of which the first of the notes may be.
-    absent: tuple[str, ...] = ()
-    #: The column that a word of the question names: `model=bert` of a column a network.
-    wanted: str = ""
-    #: Column → what the question calls it.
-    names: Mapping[str, str] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()  #: Names and words that stand in no column, of which the first of the notes may be.
+    wanted: str = ""  #: The column that a word of the question names: `model=bert` of a column a network.
+    names: Mapping[str, str] = field(default_factory=dict)  #: Column → what the question calls it.
     #: The options of `ask` that stand among the words of the question: {"tokens": "1T"}.
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -99,13 +96,16 @@ class Requested(Struct, frozen=True):
 
 
 class _Cells(Struct):
-    """What a question says, one text a column."""
+    """The settings of a question: column → text and column → its name in the question; and what they leave out."""
 
     at: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    #: Names and words that stand in no column, and notes on columns that had another value in every run.
+    absent: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def add(self, column: str, text: str, name: str) -> None:
-        """Add what a name of the question says of a column; refuse a second text for it."""
+        """Set the text of a column, which the question calls `name`; refuse a second text for it."""
         earlier, called = self.at.setdefault(column, text), self.names.setdefault(column, name)
         if earlier != text and not same(earlier, text):
             what = f"'{called}={earlier}' and '{name}={text}' name the same column"
@@ -131,84 +131,100 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     >>> requested.at, requested.notes
     ({'pipe': '8'}, ('asked, and found nowhere in the runs: colour', 'lr was always 8: nothing shows another one'))
     """
-    absent, options, settings, constant_notes, wanted = list[str](), dict[str, str](), _Cells(), list[str](), ""
+    options, settings, wanted = dict[str, str](), _Cells(), ""
     if not all(map(is_number, at.values())) or any(name.startswith("--") for name in at):
         at, nameless, options = settings_in_words(legend, at)
-        at, absent = _split_machines(legend, at)
-        # A kind or a count is no quantity that may be wanted: without a value it stays open, as what may limit a run.
-        is_about = "why" in options
-        settings_named = (n for n in nameless if is_about and column_by_name(legend, n, legend.columns))
-        # `on h100` is of another device, unless the title names it.
-        counting = {n for n in nameless if meant_by(n) in LEVELS and device_in(n) is None}
-        counting |= {n for n in nameless if counts_cores(n) and column_by_name(legend, n, legend.columns)}
-        # `16 TPUs` of runs on GPUs
-        kinds = {*words_of("headers.kinds")}
-        of_runs = kinds & frozenset().union(*map(singular_words, legend.columns))
-        absent += [n for n in (*at, *nameless) if of_runs and kinds & singular_words(n) - of_runs]
-        open_settings = {*counting, *settings_named, *legend.of_names}
-        absent += [n for n in nameless if n not in open_settings and not in_title(n, legend.title)]
+        at, settings.absent = _split_machines(legend, at)
+        settings.absent += _absent_kinds_and_names(legend, at, nameless, "why" in options)
     for name, value in at.items():
         column, text, measured = _column_of_setting(legend, name, value.strip())
-        if measured and _is_setting(legend, measured):
-            # `micro batch` without a value is left open.
-            continue
         if measured:
-            wanted = wanted or measured
-            settings.names.setdefault(measured, name)
-            continue
-        if column is None:
-            if not in_title(text, legend.title):
-                absent.append(name)
-            continue
-        column, text = _count_of_grid(legend, column, text) if _SIDES.fullmatch(text) else (column, text)
-        for cell_column, cell in (
-            _cells_in_name(legend, column, text, at) if column in legend.names else [(column, text)]
-        ):
-            entry = legend.columns.get(cell_column, NamedColumn())
-            is_amount = entry.numeric and not is_number(cell) and cell not in entry.levels
-            plain = number_text(cell, entry.ends, multiple_in(cell_column)) if is_amount else cell
-            is_list = SEVERAL.fullmatch(plain) is not None and plain not in entry.levels
-            is_constant = entry.distinct == 1 and legend.rows > 1 and canonical_of(cell_column) is None
-            # Of three rows or more nearly each has a name of its own, beside settings that say which is meant.
-            is_name = not entry.numeric and cell_column not in legend.names
-            names_runs = is_name and legend.rows > 2 and entry.distinct > NAMES_OF_RUNS * legend.rows
-            if not is_list and is_constant and is_number(plain):
-                constant_notes += _note_of_value(cell_column, plain, entry)
-            elif not is_list and len(at) > 1 and names_runs and plain not in entry.levels:
-                absent.append(f"{name}={plain}")
-            else:
-                settings.add(cell_column, plain, name)
-    beside = column_of("batch", legend.columns) if column_of("global_batch", legend.columns) else None
-    is_open = plain_name(settings.names.get(beside or "", "")) in words_of("columns.batch_of_any")
-    for name in [n for n in settings.at if meant_by(n) == "global_batch" or (n == beside and is_open)]:
+            # `micro batch` without a value is left open.
+            if not _is_setting(legend, measured):
+                wanted = wanted or measured
+                settings.names.setdefault(measured, name)
+        elif column is not None:
+            _add_setting(legend, settings, name, column, text, at)
+        elif not in_title(text, legend.title):
+            settings.absent.append(name)
+    batch = column_of("batch", legend.columns) if column_of("global_batch", legend.columns) else None
+    is_open = plain_name(settings.names.get(batch or "", "")) in words_of("columns.batch_of_any")
+    for name in [n for n in settings.at if meant_by(n) == "global_batch" or (n == batch and is_open)]:
         _ask_batch_of_device(legend, settings, name)
-    # The `Llama` of a cell that another word chose, `7B` of `Llama-2-7B`, says nothing more.
-    entries = ((legend.columns.get(column, NamedColumn()), text) for column, text in settings.at.items())
-    chosen = [words_in(level_with(text, entry.levels) or text) for entry, text in entries if not entry.numeric]
-    absent = [word for word in absent if at.get(word) != word or not any(words_in(word) <= cell for cell in chosen)]
-    # Nor does the `loader` of a column `dataloader_workers`.
-    in_headers = {of for column in settings.at for of in words_in(column)}
-    ending = {word for word in absent if len(word) > 3 and any(of.endswith(word.lower()) for of in in_headers)}
-    absent = [word for word in absent if at.get(word) != word or word not in ending]
+    absent = _unexplained(legend, settings, at)
     # A rate, `samples/second`, is answered, and the unit of `10 Gbit/s` says no more than its number.
-    is_unit = {word for word in absent if word.endswith("/s") and not word[0].isdigit()}
-    is_rate = is_unit | {word for word in absent if "/" in word and header_of(word).kind == "rate"}
-    absent = [word for word in absent if word not in is_rate]
-    # Whether the runs count such a thing is told beside.
-    rates = sorted(word for word in is_rate if header_of(word).kind == "rate")
-    of_words = ", ".join(filter(None, (options.get("requested", ""), *rates)))
-    options |= {"requested": of_words} if of_words else {}
-    spelled = {*legend.columns, *map(counted_noun, legend.columns)}
-    is_known = bool(settings.at or constant_notes or "why" in options)
+    rates = sorted({word for word in absent if "/" in word and header_of(word).kind == "rate"})
+    absent = [w for w in absent if w not in rates and (not w.endswith("/s") or w[0].isdigit())]
+    # `requested`: whether the runs count such a thing is told beside the answer.
+    requested = ", ".join(filter(None, (options.get("requested", ""), *rates)))
+    options |= {"requested": requested} if requested else {}
     cells = [cell for entry in legend.columns.values() for cell in entry.levels]
     for word in [name for name in absent if at.get(name) == name and misspelt(name, cells)]:
         raise TableError(f"no run has '{word}'", hint=did_you_mean(word, cells))
-    # Where nothing of the question is known all is refused.
-    refused = [name for name in absent if name in at and not (is_known and not misspelt(name, spelled))]
+    # Where nothing of the question is known all is refused: it keeps its names, which the next step finds nowhere.
+    is_known = bool(settings.at or settings.notes or "why" in options)
+    spelled = {*legend.columns, *map(counted_noun, legend.columns)}
+    refused = {name: at[name] for name in absent if name in at and not (is_known and not misspelt(name, spelled))}
     absent = [] if refused else absent
-    in_question = settings.at | {name: at[name] for name in refused}
-    notes = (*notes_of_absent(absent), *constant_notes) if absent else tuple(constant_notes)
-    return Requested(in_question, notes, tuple(absent), wanted, settings.names, options)
+    notes = (*notes_of_absent(absent), *settings.notes)
+    return Requested(settings.at | refused, notes, tuple(absent), wanted, settings.names, options)
+
+
+def _absent_kinds_and_names(
+    legend: Legend, at: Collection[str], nameless: Sequence[str], asks_why: bool
+) -> Iterator[str]:
+    """Yield names with another kind of device than the runs', `16 TPUs` of GPUs, and names without a value or column.
+
+    A count or a kind without a value stays open, and so does any column where `asks_why`: it may limit the runs.
+    """
+    kinds = {*words_of("headers.kinds")}
+    kinds_of_runs = kinds & frozenset().union(*map(singular_words, legend.columns))
+    yield from (name for name in (*at, *nameless) if kinds_of_runs and kinds & singular_words(name) - kinds_of_runs)
+    for name in nameless:
+        # `on h100` is of another device, unless the title names it.
+        is_count = meant_by(name) in LEVELS and device_in(name) is None
+        stays_open = is_count or name in legend.of_names
+        if not stays_open and (asks_why or counts_cores(name)):
+            stays_open = bool(column_by_name(legend, name, legend.columns))
+        if not stays_open and not in_title(name, legend.title):
+            yield name
+
+
+def _add_setting(legend: Legend, settings: _Cells, name: str, column: str, text: str, at: Mapping[str, str]) -> None:
+    """Add a setting `name=text` of a question in the cells of its column, or of those that a name of runs holds."""
+    column, text = _count_of_grid(legend, column, text) if _SIDES.fullmatch(text) else (column, text)
+    in_cells = _cells_in_name(legend, column, text, at) if column in legend.names else [(column, text)]
+    for cell_column, cell in in_cells:
+        entry = legend.columns.get(cell_column, NamedColumn())
+        is_amount = entry.numeric and not is_number(cell) and cell not in entry.levels
+        plain = number_text(cell, entry.ends, multiple_in(cell_column)) if is_amount else cell
+        is_list = SEVERAL.fullmatch(plain) is not None and plain not in entry.levels
+        is_constant = entry.distinct == 1 and legend.rows > 1 and canonical_of(cell_column) is None
+        # Of three rows or more nearly each has a name of its own, beside settings that say which is meant.
+        is_name = not entry.numeric and cell_column not in legend.names
+        names_runs = is_name and legend.rows > 2 and entry.distinct > NAMES_OF_RUNS * legend.rows
+        if not is_list and is_constant and is_number(plain):
+            settings.notes += _note_of_value(cell_column, plain, entry)
+        elif not is_list and len(at) > 1 and names_runs and plain not in entry.levels:
+            settings.absent.append(f"{name}={plain}")
+        else:
+            settings.add(cell_column, plain, name)
+
+
+def _unexplained(legend: Legend, settings: _Cells, at: Mapping[str, str]) -> list[str]:
+    """Return the absent names and words, but for single words that a chosen cell or its column holds.
+
+    The `Llama` of a cell that `7B` chose, `Llama-2-7B`, says nothing more, nor the `loader` of `dataloader_workers`.
+    """
+    entries = ((legend.columns.get(column, NamedColumn()), text) for column, text in settings.at.items())
+    chosen = [words_in(level_with(text, entry.levels) or text) for entry, text in entries if not entry.numeric]
+    in_headers = {of for column in settings.at for of in words_in(column)}
+
+    def is_held(word: str) -> bool:
+        ends_header = len(word) > 3 and any(of.endswith(word.lower()) for of in in_headers)
+        return ends_header or any(words_in(word) <= cell for cell in chosen)
+
+    return [name for name in settings.absent if at.get(name) != name or not is_held(name)]
 
 
 def notes_of_absent(absent: Collection[str]) -> tuple[str, ...]:
@@ -246,9 +262,9 @@ def _ask_batch_of_device(legend: Legend, settings: _Cells, global_batch: str) ->
 
 
 def _split_machines(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:
-    """Return a question with its machines apart, and the devices that no run has."""
+    """Return a question with its machines, `2x8xh100`, as nodes and devices, and the kinds of these that no run has."""
     settings, absent = dict(at), list[str]()
-    # Where no count of all devices varied, what did, such as the nodes, is none either.
+    # Where the devices did not vary, what runs are scaled by, such as the nodes, is no count of devices either.
     devices = legend.columns.get(column_of("workers", legend.columns) or "", NamedColumn())
     counts_others = devices.distinct < 2 and is_a_part("workers", legend.columns)
     for name, text in at.items():
@@ -263,11 +279,10 @@ def _split_machines(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
             del settings[name]
             settings |= {"nodes": grid[1], count: str(int(grid[1]) * int(grid[2]))}
         elif machine and not remainder:
-            nodes = next((amount(text) or 0.0 for n, text in at.items() if meant_by(n) == "nodes"), 0.0)
-            if "nodes" not in machine and several_nodes(nodes) and machine["devices"] <= USUAL_DEVICES:
-                what = (
-                    f"{text} on {nodes:g} nodes may be {machine['devices']:g} devices or {nodes * machine['devices']:g}"
-                )
+            nodes = next((amount(t) or 0.0 for n, t in at.items() if meant_by(n) == "nodes"), 0.0)
+            count_in_text = machine["devices"]
+            if "nodes" not in machine and several_nodes(nodes) and count_in_text <= USUAL_DEVICES:
+                what = f"{text} on {nodes:g} nodes may be {count_in_text:g} devices or {nodes * count_in_text:g}"
                 raise TableError(what, hint=f"{nodes:g}x{text} in place of both, or the devices in all")
             of_device = _cell_of_device(legend, machine["device"])
             absent += [machine["device"]] if of_device is None else []
@@ -408,10 +423,10 @@ def legend_in(panel: Panel, groups: Mapping[str, Collection[str]]) -> Legend:
 
 
 def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None) -> Requested:
-    """Return a question over the factors, the groups and the parts of the machine that a model has.
+    """Return a question with only what a model knows: its factors, its groups and the parts of its machine.
 
-    Of gpus=64 and host=a a model of gpus takes gpus=64, and notes that the host is none of its factors. Columns that
-    only say what others do are left out.
+    Of gpus=64 and host=a a model of gpus takes gpus=64, and notes that the host is none of its factors. A column that
+    only repeats others is read as these, or left out.
     """
     legend = legend or panel.legend or legend_in(panel, {})
     settings, notes, ignored, multiples = _Cells(), list[str](), list[str](), dict[str, str]()
@@ -505,7 +520,7 @@ def _cells_of_synonym(legend: Legend, column: str, text: str) -> dict[str, str]:
 
 
 def _in_counts_of_scale(legend: Legend, column: str, text: str) -> dict[str, str]:
-    """Return numbers of a column under the scale, a multiple of it: {"gpus": "8:32:*2"} of `servers=1:4:*2`."""
+    """Return counts of a column in the scale's, of which each has several: {"gpus": "8:32:*2"} of `servers=1:4:*2`."""
     ((largest, at_largest),) = legend.synonyms[column].items()
     ((count, counted),) = at_largest.items()
     times, pieces = float(counted) / float(largest), re.split("([,:])", text)

@@ -86,29 +86,8 @@ def read_with_roles(
     `mapping` has the columns that stand for the names of a formula. A large table is summarised while it is read, and
     has no legend.
     """
-    measured = roles.checked().measurement
-    if isinstance(source, LargeSource):
-        table: Table = read_large(source, roles)
-    else:
-        column, kind = ("", "") if measured is None else (measured.column, measured.kind)
-        # A unit in the cells, `12 ms`, is that of a quantity without one; a time has one of time.
-        unit, main = source.units.get(column, ""), roles
-        # What the unit says in the cells is what it says in a header.
-        in_cells = header_of(f"x ({unit})")
-        if unit and kind == "quantity" and measured is not None and not measured.unit:
-            main = roles.of_measured({"quantity": f"{column}:{unit}"})
-        elif unit and kind == "time" and in_cells.kind != "time":
-            what = f"the cells of '{column}' are in {unit}, which is no unit of time"
-            raise TableError(what, hint=f"--quantity '{column}:{unit}'", where=source.name)
-        table = assemble(source, main, mapping, legend)
-        # A rate counts what its header names, or else its cells; `1.9x` is a multiple of another rate.
-        if kind == "throughput" and not header_of(column).counted:
-            table = replace(table, target=replace(table.target, counted=RELATIVE if unit == "x" else in_cells.counted))
-        elif kind == "time" and column in roles.derived:
-            rates = [header_of(made_from) for made_from in parse(roles.derived[column]).names]
-            amounts = [h.counted for h in rates if h.kind == "rate" and h.counted not in STEP_WORDS]
-            if amounts and (amounts[0] != "tokens" or table.panel.find("sequence") is not None):
-                table = replace(table, target=replace(table.target, counted=amounts[0]))
+    roles.checked()  # refuses a column in two roles
+    table = read_large(source, roles) if isinstance(source, LargeSource) else _read(source, roles, mapping, legend)
     batch = column_of("global_batch", [*(f.name for f in table.factors), *table.group])
     if batch is not None and IN_TOKENS.search(batch) and table.panel.step.known == "columns":
         table = replace(table, target=replace(table.target, counted="tokens"))
@@ -125,6 +104,32 @@ def read_with_roles(
     )
     grew = f"the {batch} grew with the {count} in the runs, and is taken to grow in proportion beyond them"
     return table.noted(Note(f"{grew}; --at {batch}=N fixes it", "work_grows"))
+
+
+def _read(source: Source, roles: Roles, mapping: Mapping[str, str], legend: Legend | None) -> Table:
+    """Read the rows of a source with the unit that stands in the measured cells, `12 ms`, and what a rate counts."""
+    measured = roles.measurement
+    column, kind = ("", "") if measured is None else (measured.column, measured.kind)
+    unit, main = source.units.get(column, ""), roles
+    # What the unit says in the cells is what it says in a header.
+    in_cells = header_of(f"x ({unit})")
+    if unit and kind == "quantity" and measured is not None and not measured.unit:
+        main = roles.of_measured({"quantity": f"{column}:{unit}"})
+    elif unit and kind == "time" and in_cells.kind != "time":
+        what = f"the cells of '{column}' are in {unit}, which is no unit of time"
+        raise TableError(what, hint=f"--quantity '{column}:{unit}'", where=source.name)
+    table = assemble(source, main, mapping, legend)
+    counted_work: str | None = None
+    if kind == "throughput" and not header_of(column).counted:
+        # A rate counts what its header names, or else its cells; `1.9x` is a multiple of another rate.
+        counted_work = RELATIVE if unit == "x" else in_cells.counted
+    elif kind == "time" and column in roles.derived:
+        # A time that is made from a rate, `batch/img_per_s`, counts what the rate does.
+        rates = [header_of(made_from) for made_from in parse(roles.derived[column]).names]
+        amounts = [h.counted for h in rates if h.kind == "rate" and h.counted not in STEP_WORDS]
+        if amounts and (amounts[0] != "tokens" or table.panel.find("sequence") is not None):
+            counted_work = amounts[0]
+    return table if counted_work is None else replace(table, target=replace(table.target, counted=counted_work))
 
 
 def _with_further_quantities(table: Table, source: Source | LargeSource, roles: Roles) -> Table:
@@ -157,16 +162,20 @@ def _with_further_quantities(table: Table, source: Source | LargeSource, roles: 
 
 
 def _row_named(want: str, legend: Legend) -> dict[str, str]:
-    """Return {column: cell} of the only cell that names what is wanted, where no header names or means it; else {}."""
+    """Return the only cell that has the name of a wanted quantity, {"metric": "throughput"}; else {}.
+
+    A table with a row for each quantity has such cells; where a header has the name or the kind, a column is wanted.
+    """
     kind, plain = header_of(want).kind, plain_name(want)
-    is_header = any(plain in plain_name(n) or (kind and header_of(n).kind == kind) for n in legend.columns)
-    texts = {n: column.levels for n, column in legend.columns.items() if not (is_header or column.numeric)}
+    if any(plain in plain_name(n) or (kind and header_of(n).kind == kind) for n in legend.columns):
+        return {}
+    texts = {n: column.levels for n, column in legend.columns.items() if not column.numeric}
     cells = [(n, text) for n, levels in texts.items() for text in levels if plain_name(text) == plain]
     return dict(cells) if len(cells) == 1 else {}
 
 
 def _scaled_as(source: Source, at: Mapping[str, str]) -> Source:
-    """Return the runs scaled as a question says, `scaling=weak`, where a column says it of each: no law fits both."""
+    """Return only the runs that were scaled as a question says, `scaling=weak`, where a table has several kinds."""
     for key, text in at.items():
         wanted = text.strip().lower()
         if not SCALED.fullmatch(wanted) or (column := column_named(key, source.cells)) is None:
@@ -180,7 +189,7 @@ def _scaled_as(source: Source, at: Mapping[str, str]) -> Source:
 
 
 class Recognised(Struct, frozen=True, eq=False, dict=True):
-    """A table with the meaning of its columns, looked for where no options name what was measured and a factor."""
+    """A table and what its columns mean: by the options that were given, or else recognised by headers and cells."""
 
     source: Source
     #: Roles and how rows are read, where they were given.
@@ -189,22 +198,17 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
     #: The configuration and the quantity of a question: its columns are settings.
     at: Mapping[str, str] = field(default_factory=dict)
     want: str | None = None
-    #: Whether a number of tokens is asked about.
-    tokens: bool = False
-    #: The column of prices that the question names.
-    paid: str = ""
-    #: What of the question is not heeded.
-    notes: tuple[str, ...] = ()
-    #: The options among the words of the question.
-    options: Mapping[str, str] = field(default_factory=dict)
-    #: Whether the table may be of a single run.
-    alone: bool = False
+    tokens: bool = False  #: Whether a number of tokens is asked about.
+    paid: str = ""  #: The column of prices that the question names.
+    notes: tuple[str, ...] = ()  #: What of the question is not heeded.
+    options: Mapping[str, str] = field(default_factory=dict)  #: The options among the words of the question.
+    alone: bool = False  #: Whether the table may be of a single run.
     #: The files of a table that is summarised while it is read; `source` has its first rows.
     files: LargeSource | None = None
 
     @cached_property
     def reading(self) -> Reading:
-        """What each column is; of a question of tokens with their rate as the quantity, where it was measured."""
+        """What each column is; a question of how long so many tokens take reads the measured rate of tokens."""
         columns = Columns(self.source, Roles(derived=self.given.derived))
         if absent := next((named for named in self.given.named if named[0] not in columns.names), None):
             raise columns.missing(*absent)
@@ -260,7 +264,10 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         return replace(self, source=replace(source, steps=(*source.steps, left_out)))
 
     def counted_in_names(self, at: Mapping[str, str]) -> Recognised:
-        """Return runs with the count that a question names, where no column has one and their names differ by it."""
+        """Return runs with a column of the count that a question names, read from their names: `run_8` at 16 gpus.
+
+        They have it where no column counts devices or nodes, or where a letter in the names leaves open what it counts.
+        """
         source, counted_words = self.source, re.findall(r"\d ?([^\W\d_]+)", at.get(SCALE, ""))
         names = [name for name in (*at, *counted_words) if meant_by(name) in LEVELS]
         called = {*map(meant_by, (*source.columns, *source.aliases))}
@@ -286,11 +293,10 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         return self
 
     def for_question(self, at: Mapping[str, str], want: str | None = None) -> Recognised:
-        """Return the table as a question reads it: with the values `at` by column, and the column that it `want`s.
+        """Return the table as a question reads it: its values `at` by column, and the column that it wants.
 
-        An empty text wants nothing, whatever the words say.
-        Of several tables it is that which the question names most, and of runs that were scaled in several ways those
-        that were scaled as the question says.
+        Of several tables it is the one that the question names most; of weak and strong runs, those it asks about. An
+        empty `want` wants nothing, whatever the words say.
         """
         opened = self.table_named_by(at, want) if self.source.tables else self
         opened = opened.counted_in_names(at) if opened.source.runs and not self.given.columns else opened
@@ -334,7 +340,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         return opened.with_want_among(requested) if may_want else opened
 
     def with_want_among(self, requested: Requested) -> Recognised:
-        """Return the question with the measured column that words of it name which are no setting: `8 gpus memory`."""
+        """Return the question with the measured column that its absent words name: the `memory` of `8 gpus memory`."""
         if "why" in self.options:
             # What makes a step slow is asked of its whole time.
             return self
@@ -347,16 +353,15 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
                     return wanted_column(self.reading, quantities, phrase)
             return ""
 
-        alone = {word: column_of(word) for word in absent}
-        spelled = [column for word, column in alone.items() if column and words_in(word) <= words_in(column)]
-        # The `p95` of `p95 latency` says more than the kind of both.
-        together = "" if len(absent) < 2 or len({*spelled}) == 1 else column_of(" ".join(absent))
-        column = next((c for c in (together, *spelled, *alone.values()) if c in quantities), "")
+        by_word = {word: column_of(word) for word in absent}
+        spelled = [column for word, column in by_word.items() if column and words_in(word) <= words_in(column)]
+        # All words together come first, `p95 latency`, then one that a header spells, then one of its kind.
+        by_phrase = "" if len(absent) < 2 or len({*spelled}) == 1 else column_of(" ".join(absent))
+        column = next((c for c in (by_phrase, *spelled, *by_word.values()) if c in quantities), "")
         if not column:
             return self
-
-        is_of_all = column == together and column not in alone.values()
-        return replace(self, want=column, notes=_notes_beside(column, requested, is_of_all))
+        uses_all_words = column == by_phrase and column not in by_word.values()
+        return replace(self, want=column, notes=_notes_beside(column, requested, uses_all_words))
 
     @cached_property
     def legend(self) -> Legend:
@@ -540,10 +545,10 @@ def table_of(source: Table | str | Path | pd.DataFrame, at: Mapping[str, Any] | 
     return recognised(source, {"skip_bad_rows": True}, at=texts).table()
 
 
-def _notes_beside(column: str, requested: Requested, is_of_all: bool = False) -> tuple[str, ...]:
-    """Return the notes of a question but of words of the column that it wants, or of its kind, such as memory."""
-    count_of_notes = len(notes_of_absent(requested.absent))
+def _notes_beside(column: str, requested: Requested, uses_all_words: bool = False) -> tuple[str, ...]:
+    """Return the notes of a question without the words that mean the wanted column: its own, and those of its kind."""
+    first_of_others = len(notes_of_absent(requested.absent))
     kind = header_of(column).kind
     of_kind = {word for word in requested.absent if kind and header_of(word).kind == kind}
     others = [word for word in requested.absent if not (word in of_kind or words_in(word) <= words_in(column))]
-    return (*notes_of_absent([] if is_of_all else others), *requested.notes[count_of_notes:])
+    return (*notes_of_absent([] if uses_all_words else others), *requested.notes[first_of_others:])

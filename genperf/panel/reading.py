@@ -161,8 +161,7 @@ class Reading(Struct, eq=False, dict=True):
     ranked: tuple[str, ...] = ()
     #: The column that counts the workers, or else the nodes; or whatever the runs are scaled by.
     scale: str | None = None
-    #: Whether names of kinds vary alone, and no number does.
-    kinds_alone: bool = False
+    kinds_alone: bool = False  #: Whether names of kinds vary alone, and no number does.
     #: Columns to derive for `read_table`: the throughput of all workers from that of one, the time of a step from
     #: steps per second.
     derived: dict[str, str] = field(default_factory=dict)

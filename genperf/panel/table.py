@@ -77,20 +77,15 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     #: The rows. Numeric factors, measured values, weights and derived columns are float; categorical factors, groups
     #: and repeats are text; columns in no role keep their values.
     frame: pd.DataFrame
-    #: The measured quantity, and the column of `frame` that holds it.
-    target: Target
-    #: Intrinsic, then extrinsic, then categorical, as given.
-    factors: tuple[Factor, ...]
-    #: Columns that split the table: one model per combination of their values.
-    group: tuple[str, ...] = ()
+    target: Target  #: The measured quantity, and the column of `frame` that holds it.
+    factors: tuple[Factor, ...]  #: Intrinsic, then extrinsic, then categorical, as given.
+    group: tuple[str, ...] = ()  #: Columns that split the table: one model per combination of their values.
     #: The column of weights, and the one that numbers the repeats of a configuration.
     weight: str | None = None
     repeat: str | None = None
     source: str = "DataFrame"
-    #: Rows left out because they could not be used.
-    rejected: tuple[Rejection, ...] = ()
-    #: Columns in no role.
-    unused: tuple[str, ...] = ()
+    rejected: tuple[Rejection, ...] = ()  #: Rows left out because they could not be used.
+    unused: tuple[str, ...] = ()  #: Columns in no role.
     #: Columns that were computed, with their formulas.
     derived: dict[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
@@ -98,10 +93,8 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     reading: tuple[tuple[str, str], ...] = ()
     #: The runs that failed, a row each: their factors and groups. No fit of the target reads them.
     failures: pd.DataFrame = field(default_factory=pd.DataFrame)
-    #: Whether one of them lacked memory, by its words; others may have failed by chance.
-    lacked_memory: bool = False
-    #: By the work of a step or as the user says; None where neither tells.
-    scaling: Scaling | None = None
+    lacked_memory: bool = False  #: Whether one of them lacked memory, by its words; others may have failed by chance.
+    scaling: Scaling | None = None  #: By the work of a step or as the user says; None where neither tells.
     #: Whether the times of each group show its own kind of scaling, once they are parted.
     scaled_by_group: bool = False
     #: Further quantities with the same factors (`--also`) by name, of the rows in which each was measured; `take` and
@@ -109,8 +102,7 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     further: Mapping[str, Table] = field(default_factory=dict)
     #: Field's name → column, for counts that have another name, such as `p`; a fit finds them by it.
     mapping: Mapping[str, str] = field(default_factory=dict)
-    #: What a question may name of the table; None where the table has no source.
-    legend: Legend | None = None
+    legend: Legend | None = None  #: What a question may name of the table; None where the table has no source.
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -553,7 +545,7 @@ def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> Integers:
 
 
 def following_counts(table: Table) -> dict[str, str]:
-    """Return each extrinsic factor that rises with another one of as many levels or more, and that: nodes → devices."""
+    """Return {"nodes": "devices"}: extrinsic factors that rise with another one, of at least as many levels."""
     counts = sorted((f for f in table.factors if f.role == "extrinsic" and f.distinct > 1), key=lambda f: -f.distinct)
     followed: dict[str, str] = {}
     for f, g in itertools.combinations(counts, 2):

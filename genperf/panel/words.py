@@ -168,11 +168,10 @@ def _phrases() -> list[tuple[re.Pattern[str], str, str]]:
 
 
 def row_of_words(words: Sequence[str]) -> dict[str, Any]:
-    """Return the cells of a row that words describe, by their columns; {} where they name no machine.
+    """Return the row of a table that words describe: {"device": "h100", "devices": 8.0, …}; {} without a machine.
 
-    What names a network in the rest of the words is the model, and the numbers of that rest are not read. Refused are a
-    rate whose unit may be two, a count without its number, a rate without a device, a collective of one device, and
-    nodes times so few devices that these may be those of all nodes.
+    What is left of the words is the name of the network, and numbers in it are `UNREAD`. Refused are a rate whose unit
+    may be two, a count without its number, a rate without a device, and a machine that leaves open how large it is.
     """
     text = _rewritten(" ".join(re.sub(r",(?!\S)", " ", " ".join(words)).split()), "run")
     row, rest = _machine_of(text)
@@ -195,15 +194,20 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     lasted = [n for n in row if n.startswith("job time") or (header_of(n).shared and header_of(n).kind == "time")]
     if "tokens" not in row or any(header_of(column).kind == "rate" for column in row):
         unread += [f"{row.pop(column)} {column.removeprefix('job time').strip(' ()')}" for column in lasted]
+    _refuse_unclear_machine(row, device, count, is_open)
+    row |= {"model": name} if name else {}
+    return row | ({UNREAD: "; ".join(unread)} if unread else {})
+
+
+def _refuse_unclear_machine(row: Mapping[str, Any], device: str, count: float, nodes_follow: bool) -> None:
+    """Refuse a collective of one device, and so few devices on nodes named behind them that each may have as many."""
     if "collective" in row and count < 2.0:
         raise GenperfError(f"a collective of one {device.upper()} uses no link", hint="8xh100 all_reduce 470GB/s")
     nodes = number_of(row.get("nodes", 0.0)) or 0.0
-    if is_open and several_nodes(nodes) and count <= USUAL_DEVICES:
+    if nodes_follow and several_nodes(nodes) and count <= USUAL_DEVICES:
         hint = " or ".join(f"{nodes:g}x{held:g}x{device}" for held in (count, max(count // nodes, 1.0)))
         what = f"{count:g}x{device} on {nodes:g} nodes may be {count:g} devices or {nodes * count:g}"
         raise GenperfError(what, hint=hint)
-    row |= {"model": name} if name else {}
-    return row | ({UNREAD: "; ".join(unread)} if unread else {})
 
 
 def _network_and_numbers(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
@@ -328,7 +332,7 @@ def _put_into_row(row: dict[str, Any], column: str, cell: str, match: re.Match[s
 
 
 def meaning_of(column: str) -> str | None:
-    """Return what a column or a setting of a run means."""
+    """Return what a column or a setting of a run means: `parameters` of `n_params`; None where that is not known."""
     plain = plain_name(column)
     meant = next((of for of, words in RUN_WORDS.items() if plain in words), canonical_of(column))
     operations = "tflops" if relative_unit(column) == "TFLOP" and "peak" not in plain else None

@@ -406,20 +406,18 @@ def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataF
     return frame, np.array([m.value for m in medians])
 
 
-def predicted_against_measured(
-    what: FitResult | Validation, table: Table | None = None, interval: float = 0.9
-) -> Figure:
-    """Draw predicted over measured values, of a model at a table or its own, or of several held out."""
+def predicted_against_measured(what: FitResult | Validation, interval: float = 0.9) -> Figure:
+    """Draw predicted over measured values: of a model at its own runs, or of several models at held-out ones."""
     columns = "measured", "predicted", "lower", "upper"
     if isinstance(what, Validation):
-        target, title = what.target if table is None else table.target, "held out"
+        target, title = what.target, "held out"
         points = {score.model: score.predictions.dropna(subset=["predicted"]) for score in what.models}
         arrays_by_name = {name: _arrays(frame, *columns) for name, frame in points.items() if len(frame)}
         if not arrays_by_name:
             raise GenperfError("no model predicted anything, so there is nothing to draw")
     else:
         target, title = what.schema.target, "of the fit"
-        rows, values = fitted_rows(what, table)
+        rows, values = fitted_rows(what)
         predictions = _arrays(what.predict(rows, interval), target.name, "lower", "upper")
         arrays_by_name = {what.model: np.vstack([values, predictions])}
     figure, ax = new_figure(5.4, 5.2)

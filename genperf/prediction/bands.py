@@ -46,15 +46,12 @@ _UP_TO = np.concatenate([_EDGES, [float(POINTS)]])
 class MixtureForecast(Struct, frozen=True, eq=False):
     """ln T of some rows, a mixture of normal distributions: one for each draw, or a single one."""
 
-    #: Shape (draws, rows).
-    mean: Array
-    #: Shape (draws,). Each draw's share.
-    shares: Array
+    mean: Array  #: Shape (draws, rows).
+    shares: Array  #: Shape (draws,). Each draw's share.
     #: `variance`, `total`: of the mean, and of a new run; of shape (draws or 1, rows).
     variance: Array
     total: Array
-    #: Shape (rows,). The central value; where it is None, it is the median of the draws.
-    centre: Array | None
+    centre: Array | None  #: Shape (rows,). The central value; where it is None, it is the median of the draws.
     #: Shape (draws,). The shares for that median; None for a single normal distribution, whose quantiles are exact.
     central_shares: Array | None = None
     #: Mean and variance of each member, (draws, rows) or (1, rows), without what the distance from the data adds.

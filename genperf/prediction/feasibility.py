@@ -33,14 +33,10 @@ SAME = 1e-9
 class Demand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The demand of a numeric factor."""
 
-    #: β: by how much the margin falls as the logarithm of the factor grows by one.
-    slope: float
-    #: c.
-    centre: Positive
-    #: Whether all values were above zero; otherwise x/c takes the place of ln(x/c).
-    logarithmic: bool
-    #: The values that need more.
-    more: Direction
+    slope: float  #: β: by how much the margin falls as the logarithm of the factor grows by one.
+    centre: Positive  #: c.
+    logarithmic: bool  #: Whether all values were above zero; otherwise x/c takes the place of ln(x/c).
+    more: Direction  #: The values that need more.
 
     def scaled(self, values: Array) -> Array:
         """Return ln(x/c), or x/c."""
@@ -51,10 +47,8 @@ class Demand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a configuration needs of a device's memory."""
 
-    #: M over the factors, above zero.
-    formula: str
-    #: s: by how much the margin falls as ln M grows by one.
-    slope: Positive
+    formula: str  #: M over the factors, above zero.
+    slope: Positive  #: s: by how much the margin falls as ln M grows by one.
 
     def demanded(self, columns: Columns) -> Array:
         """Return s·ln M(x), shape (rows,)."""
@@ -66,22 +60,17 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The probability that a configuration fits, learned from runs that succeeded and runs that failed."""
 
-    #: How many runs failed.
-    runs: int
-    #: h: the margin at the centres.
-    headroom: float
-    #: By numeric factor.
-    demands: dict[str, Demand]
+    runs: int  #: How many runs failed.
+    headroom: float  #: h: the margin at the centres.
+    demands: dict[str, Demand]  #: By numeric factor.
     #: γ by categorical factor and level. One that was not measured needs as much as the most demanding measured one.
     offsets: dict[str, dict[str, float]]
     #: `succeeded`, `failed`: the most demanding configurations that succeeded, and the least demanding ones that
     #: failed: values in the order of `demands`, then `offsets`.
     succeeded: tuple[Values, ...] = ()
     failed: tuple[Values, ...] = ()
-    #: Configurations that failed, although one succeeded that needs no less.
-    contradicted: tuple[Values, ...] = ()
-    #: Of a transformer's layout.
-    need: Need | None = None
+    contradicted: tuple[Values, ...] = ()  #: Configurations that failed, although one succeeded that needs no less.
+    need: Need | None = None  #: Of a transformer's layout.
     #: The probability that a configuration fits which needs no more than one that succeeded, and fails which needs
     #: no less than one that failed: `CERTAINTY`, or less where measured outcomes contradicted it.
     certain: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = CERTAINTY

@@ -45,8 +45,7 @@ class Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 class Spread(msgspec.Struct, frozen=True):
     """Standard deviations of ln T beside the constants' uncertainty."""
 
-    #: Of repeats of one configuration.
-    noise: Deviation = 0.0
+    noise: Deviation = 0.0  #: Of repeats of one configuration.
     #: Of a configuration inside the measured range that was not fitted: noise and form together, less what the
     #: discrepancy explains.
     misfit: Deviation = 0.0
@@ -61,8 +60,7 @@ class Member(Struct, frozen=True, eq=False, dict=True):
     """One expression with its constants."""
 
     expression: Expression
-    #: Shape (n,). Best values, in the order of the expression's constants.
-    constants: Array
+    constants: Array  #: Shape (n,). Best values, in the order of the expression's constants.
     #: Shape (draws, n). Plausible values: bootstrap replicates over configurations, or draws from a posterior.
     draws: Array
     #: Share of the ensemble.
@@ -71,8 +69,7 @@ class Member(Struct, frozen=True, eq=False, dict=True):
     #: `at_bound`, `unidentified`: constants that ended at a bound, and constants the data does not determine.
     at_bound: tuple[str, ...] = ()
     unidentified: tuple[str, ...] = ()
-    #: What messages call it; the family where empty.
-    label: str = field(default="")
+    label: str = field(default="")  #: What messages call it; the family where empty.
     #: What the expression of a series leaves out, on which each draw conditions by itself. Members may share one.
     discrepancy: Discrepancy | None = None
     #: Shape (draws,). What a draw's share is multiplied by for the central value: a heavy tail belongs to the interval.
@@ -157,10 +154,8 @@ class Labelled(Struct, frozen=True):
     """The members with one label."""
 
     label: str
-    #: Their share of the ensemble, together.
-    weight: float
-    #: Where they stand in the ensemble, the heaviest first.
-    places: tuple[int, ...]
+    weight: float  #: Their share of the ensemble, together.
+    places: tuple[int, ...]  #: Where they stand in the ensemble, the heaviest first.
 
 
 def by_label(members: Sequence[Member]) -> list[Labelled]:

@@ -66,14 +66,10 @@ FLOOR = 1e-6
 class StandIns(Struct, frozen=True, eq=False):
     """Rows, each once for every way to put measured levels in the place of those that were not."""
 
-    #: By factor: which rows have a level that was not measured.
-    new: dict[str, Mask]
-    #: The columns of the ways.
-    columns: dict[str, AnyArray]
-    #: Shape (ways,). The row of each way, in order.
-    rows: Index
-    #: Shape (rows,). Measured levels of the factor with the fewest, of those with a new level.
-    fewest: Index
+    new: dict[str, Mask]  #: By factor: which rows have a level that was not measured.
+    columns: dict[str, AnyArray]  #: The columns of the ways.
+    rows: Index  #: Shape (ways,). The row of each way, in order.
+    fewest: Index  #: Shape (rows,). Measured levels of the factor with the fewest, of those with a new level.
 
 
 def new_levels(schema: Schema, columns: Columns) -> dict[str, Mask]:
@@ -212,10 +208,8 @@ def substitution_notes(schema: Schema, members: Sequence[Member] = ()) -> list[s
 class Ensemble(Struct, frozen=True, eq=False):
     """Fitted members with their weights, and what is known of their errors."""
 
-    #: Weights add up to one.
-    members: tuple[Member, ...]
-    #: The spread beside the members' draws and discrepancies.
-    spread: Spread
+    members: tuple[Member, ...]  #: Weights add up to one.
+    spread: Spread  #: The spread beside the members' draws and discrepancies.
     #: How the whole ensemble, not one member, predicted the largest measured scale from the smaller ones.
     evidence: tuple[Evidence, ...] = ()
     #: What was chosen, for the model file: texts and finite numbers.
@@ -229,14 +223,10 @@ class Ensemble(Struct, frozen=True, eq=False):
 class PredictedFrom:
     """What a prediction reads of a fitted model."""
 
-    #: The table it was fitted to, without its rows.
-    schema: Schema
-    #: The fitted expressions with their weights; one unless the model is an ensemble.
-    members: tuple[Member, ...]
-    #: The spread beside the constants' uncertainty.
-    spread: Spread
-    #: How it predicted the largest measured scale from the smaller ones.
-    evidence: tuple[Evidence, ...]
+    schema: Schema  #: The table it was fitted to, without its rows.
+    members: tuple[Member, ...]  #: The fitted expressions with their weights; one unless the model is an ensemble.
+    spread: Spread  #: The spread beside the constants' uncertainty.
+    evidence: tuple[Evidence, ...]  #: How it predicted the largest measured scale from the smaller ones.
     #: The probability that a run does not fail; None where no run of the table failed.
     feasibility: Feasibility | None = field(default=None, kw_only=True)
     #: Models of further quantities with the same factors (`--also`), by name.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 import msgspec
 import numpy as np
@@ -46,34 +46,34 @@ MOST_ROWS = 1_000_000
 ANSWERED = "; predict, explain, ask, compare and optimize answer for it by the spread of these"
 
 
+class ShareOfPeak(NamedTuple):
+    """A measured column that holds the share of its peak that each device reaches."""
+
+    column: str
+    unit: str  #: % or x.
+    devices: Node  #: How many there are, a formula over the factors.
+
+
 class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, dict=True):
     """The table behind a model, without its rows: what a prediction, or a picture of one, needs."""
 
-    #: With measured ranges and levels.
-    factors: Annotated[tuple[Factor, ...], msgspec.Meta(min_length=1)]
-    #: The measured quantity.
-    target: Target
-    #: Group columns, where one model was fitted per group.
-    group: tuple[str, ...] = ()
-    #: Factors computed from other columns, with their formulas.
-    derived: dict[str, str] = {}
+    factors: Annotated[tuple[Factor, ...], msgspec.Meta(min_length=1)]  #: With measured ranges and levels.
+    target: Target  #: The measured quantity.
+    group: tuple[str, ...] = ()  #: Group columns, where one model was fitted per group.
+    derived: dict[str, str] = {}  #: Factors computed from other columns, with their formulas.
     #: `source`, `sha256`: where the rows came from, and a hash of them.
     source: str = ""
     sha256: str = ""
     rows: int = 0
     configurations: int = 0
     rejected: int = 0
-    #: Relative standard deviation of repeats; None where nothing was repeated.
-    noise: NotNegative | None = None
+    noise: NotNegative | None = None  #: Relative standard deviation of repeats; None where nothing was repeated.
     #: `lowest`, `highest`: range of the measured values, in the target's unit.
     lowest: float = 0.0
     highest: float = 0.0
-    #: What was measured, for drawing; of very many configurations, some.
-    medians: tuple[Median, ...] = ()
-    #: Factors by the field's names, with the columns that the user gave for them.
-    mapping: dict[str, str] = {}
-    #: What a question may name of the table.
-    legend: Legend | None = None
+    medians: tuple[Median, ...] = ()  #: What was measured, for drawing; of very many configurations, some.
+    mapping: dict[str, str] = {}  #: Factors by the field's names, with the columns that the user gave for them.
+    legend: Legend | None = None  #: What a question may name of the table.
     #: The work of a step over the columns of the whole table, where the target's has a number of its group: its batch.
     work_of_table: str = ""
     #: Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
@@ -125,12 +125,12 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         return next((whole for whole in wholes if self.highest <= whole), math.inf)
 
     @property
-    def share_of_peak(self) -> tuple[str, str, Node] | None:
-        """The column of each device's share of its peak, its unit (% or x), and the devices; None without."""
+    def share_of_peak(self) -> ShareOfPeak | None:
+        """The column of each device's share of its peak, where that was measured."""
         column, node = self.measured
         if node is None or not self.target.throughput or self.target.samples != RELATIVE:
             return None
-        return column, "%" if "%" in column else "x", substitute(node, {column: ONE})
+        return ShareOfPeak(column, "%" if "%" in column else "x", substitute(node, {column: ONE}))
 
     @property
     def varying(self) -> tuple[Factor, ...]:
@@ -176,8 +176,7 @@ class Query(Struct, frozen=True, eq=False):
     """Rows to predict."""
 
     rows: int
-    #: Every factor's values, of shape (rows,).
-    columns: dict[str, AnyArray]
+    columns: dict[str, AnyArray]  #: Every factor's values, of shape (rows,).
     #: The columns that were given, factors or not; other factors were filled in or derived.
     given: tuple[str, ...] = ()
 

@@ -52,12 +52,9 @@ class CombinationSettings(Struct, frozen=True):
     #: alone is not known. There a doubling counts as so many, more than one: it is a reason for caution.
     diagonal: float = 0.9
     off_diagonal: float = 1.5
-    #: Factors of the nearest run that are named, at most.
-    named: int = 4
-    #: Decimal places of a distance that are compared: the page computes with other logarithms.
-    digits: int = 9
-    #: Rows times runs whose distances are computed at once: 8 MB an array.
-    numbers: int = 1_000_000
+    named: int = 4  #: Factors of the nearest run that are named, at most.
+    digits: int = 9  #: Decimal places of a distance that are compared: the page computes with other logarithms.
+    numbers: int = 1_000_000  #: Rows times runs whose distances are computed at once: 8 MB an array.
 
 
 COMBINATIONS = CombinationSettings()
@@ -88,8 +85,7 @@ class VerdictSettings(Struct, frozen=True):
     nearer: float = 0.02
     #: Scales at which a factor must have been measured before anything is predicted beyond them.
     fewest_scales: int = 3
-    #: Doublings by which two distances may differ and count as equal.
-    rounding: float = 1e-9
+    rounding: float = 1e-9  #: Doublings by which two distances may differ and count as equal.
 
 
 RULES = VerdictSettings()
@@ -98,14 +94,10 @@ RULES = VerdictSettings()
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What predicting the largest measured scale from the smaller ones showed."""
 
-    #: The extrinsic factor along which it was done.
-    factor: str
-    #: The scale that was predicted.
-    held_out: float
-    #: From the largest scale before it.
-    doublings: NotNegative
-    #: Mean |ln(predicted/measured)| of the model there.
-    error: Deviation
+    factor: str  #: The extrinsic factor along which it was done.
+    held_out: float  #: The scale that was predicted.
+    doublings: NotNegative  #: From the largest scale before it.
+    error: Deviation  #: Mean |ln(predicted/measured)| of the model there.
     #: The same for "it stays as it was at the largest scale before"; None where no rows can be compared.
     last_point: Deviation | None
 
@@ -113,12 +105,10 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Corner(NamedTuple):
     """Two directions in which no run reaches the ends of both ranges."""
 
-    #: Of the two factors, in the schema.
-    places: tuple[int, int]
+    places: tuple[int, int]  #: Of the two factors, in the schema.
     #: Above zero towards large values, below towards small ones, by what a doubling counts as; 0 for levels.
     signs: tuple[float, float]
-    #: Shape (runs, 2). Positions of the runs of the staircase.
-    runs: Array
+    runs: Array  #: Shape (runs, 2). Positions of the runs of the staircase.
 
 
 class Basis(Struct, frozen=True, eq=False, dict=True):
@@ -127,19 +117,16 @@ class Basis(Struct, frozen=True, eq=False, dict=True):
     schema: Schema
     #: Whether several forms were weighed by how they predict, so that the interval contains the form too.
     several_forms: bool = False
-    #: Whether it is a series, whose intervals were judged on published ones.
-    series: bool = False
+    series: bool = False  #: Whether it is a series, whose intervals were judged on published ones.
     #: Factors that follow the scale of a series (nodes beside devices) and are not counted beside it.
     followers: Sequence[str] = ()
     #: Terms that are zero wherever the series was measured, as formulas over the factors: above zero where they count.
     unmeasured: Mapping[str, Node] = field(default_factory=dict)
-    #: Constants the data does not determine.
-    unidentified: Sequence[str] = ()
+    unidentified: Sequence[str] = ()  #: Constants the data does not determine.
     #: Values of the factors at which measurements were borrowed from other groups.
     borrowed: Mapping[str, Array] = field(default_factory=dict)
     evidence: Sequence[Evidence] = ()
-    #: What a question names and no run shows, in words.
-    unheeded: Sequence[str] = ()
+    unheeded: Sequence[str] = ()  #: What a question names and no run shows, in words.
 
     @cached_property
     def settled(self) -> dict[str, str]:
@@ -207,7 +194,7 @@ def _on_diagonal(runs: Array, first: AnyArray, second: AnyArray) -> bool:
 
 
 def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evidence] = ()) -> Basis:
-    """Gather what verdicts rest on: forms, undetermined constants, factors that follow, terms that no run shows."""
+    """Return what verdicts rest on: undetermined constants, factors that follow others, terms that no run shows."""
     count = schema.panel.one_machine
     beyond_cores = {} if count is None else {CORES: parse(f"{quote_name(count.name)} - {count.upper!r}").node}
     plain = [member for member in members if member.discrepancy is None]
@@ -258,7 +245,7 @@ def _unmeasured_terms(members: Sequence[Member]) -> dict[str, Node]:
 def _at_anchors(
     expression: Expression, anchors: tuple[tuple[str, tuple[Any, ...]], ...]
 ) -> tuple[dict[str, Node], frozenset[str]]:
-    """Return the terms that are zero at every anchor where each constant is 1, and the names of the others."""
+    """Return the terms that are zero at every anchor, with each constant as 1, and the names of the other terms."""
     columns = {name: np.array(values) for name, values in anchors}
     there = expression.term_values(columns, dict.fromkeys(expression.constant_names, 1.0))
     reached = frozenset(name for name, values in there.items() if values.any())
@@ -304,19 +291,10 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
             grades.mark(appears, 2, "second_node")
         else:
             grades.mark(appears & (grades.grade < 2), 2, "unmeasured", term=name)
-    # By the largest measured scale; of several forms the interval contains large errors already.
     extrinsic = {f.name for f in scales if f.role == "extrinsic"}
     for look_back in basis.evidence:
-        error, last_point = look_back.error, look_back.last_point
-        if not error > RULES.error:
-            continue
         beyond = (far[look_back.factor] if look_back.factor in extrinsic else total) > 0
-        about, values = "look_back", {"name": look_back.factor, "value": look_back.held_out, "error": error}
-        beaten = last_point is not None and error > last_point + RULES.nearer
-        if beaten:
-            about, values = "look_back_beaten", {"look_back": (about, values), "last": last_point}
-        worst = not several and (beaten or error > RULES.large_error)
-        grades.mark(beyond, 2 if worst else 1, about, **values)
+        _by_look_back(grades, look_back, beyond, several)
     # By the range of the runs, without borrowed ones.
     outside = doublings_in_all(doublings(schema.factors, columns), together, rows) > 0
     for factor in schema.factors:
@@ -336,10 +314,24 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
     return grades.grade, grades.marks
 
 
+def _by_look_back(grades: _Grades, look_back: Evidence, beyond: Mask, several_forms: bool) -> None:
+    """Judge rows `beyond` the runs by how well the smaller scales predicted the largest one."""
+    error, last_point = look_back.error, look_back.last_point
+    if not error > RULES.error:
+        return
+    about, values = "look_back", {"name": look_back.factor, "value": look_back.held_out, "error": error}
+    beaten = last_point is not None and error > last_point + RULES.nearer
+    if beaten:
+        about, values = "look_back_beaten", {"look_back": (about, values), "last": last_point}
+    # The interval of several forms contains large errors already.
+    is_blind = not several_forms and (beaten or error > RULES.large_error)
+    grades.mark(beyond, 2 if is_blind else 1, about, **values)
+
+
 def _by_range(
     grades: _Grades, basis: Basis, columns: Columns, far: Mapping[str, Array], total: Array, scales: Collection[str]
 ) -> None:
-    """Judge by the range of each factor, and by how far a row lies outside the ranges of all `scales` together."""
+    """Judge by how `far` a row is outside the range of each factor, and in `total` outside those of all `scales`."""
     blind, borrowed = total > RULES.blind, bool(basis.borrowed)
     # The interval of several forms contains their differences: being outside the range is named, and no caution.
     level = np.where(blind, 2, 0 if basis.several_forms and not borrowed else 1)

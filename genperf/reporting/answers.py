@@ -26,12 +26,9 @@ class Section(Struct, frozen=True):
     """One of the answers."""
 
     question: str
-    #: The answer in a few words.
-    short: str
-    #: What the answer rests on.
-    sentences: tuple[str, ...]
-    #: The verdict of the prediction that it rests on; empty where it rests on none.
-    verdict: str = ""
+    short: str  #: The answer in a few words.
+    sentences: tuple[str, ...]  #: What the answer rests on.
+    verdict: str = ""  #: The verdict of the prediction that it rests on; empty where it rests on none.
     #: The ends of nine in ten, the median and the value, in %; empty where nothing is drawn.
     marks: tuple[float, ...] = ()
 

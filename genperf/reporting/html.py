@@ -155,7 +155,7 @@ def _rate_unit(result: FitResult) -> str:
     """Return the unit of the throughput: `images/s` of `images_per_s`, else samples, or the steps of one worker."""
     schema = result.schema
     if schema.share_of_peak is not None:
-        return schema.share_of_peak[1]  # its unit
+        return schema.share_of_peak.unit
     if schema.target.throughput:
         return rate_unit(schema.target.samples)
     group_has_batch = any(column_of(name, schema.group) is not None for name in ("batch", "global_batch"))
@@ -289,7 +289,7 @@ def _measures(model: PageModel, group: Mapping[str, str], question: Question) ->
     of_samples = _rate_unit(model.result) == "samples/s"
     paid_name = "" if paid is None else render(paid).replace("`", "")
     return {
-        "throughput": written("throughput", over=ONE if share is None else share[-1]),
+        "throughput": written("throughput", over=ONE if share is None else share.devices),
         "tokens": written("tokens_per_s") if of_samples else None,
         "cost": written("cost"),
         "duration": written("total"),
@@ -469,7 +469,7 @@ def _question_of_page(result: FitResult, view: View, group: Mapping[str, str]) -
 
 
 def _first_look(groups: Sequence[Mapping[str, Any]]) -> str:
-    """Return which group to look at first, of several with an efficiency; empty where fewer have one."""
+    """Return in words which group to look at first by its efficiency; empty where fewer than two have one."""
     summaries = {group["name"]: group["sheet"]["summary"] for group in groups if "sheet" in group}
     efficiencies = {
         name: (summary["efficiency"], summary["efficiencyUpper"], summary["at"])
@@ -491,7 +491,10 @@ def _basis_text(what: FitResult | GroupedResult) -> str:
 def _groups(
     fitted: FitResult | GroupedResult, view: View, workers: int, first: tuple[str, ...] | None
 ) -> list[dict[str, Any]]:
-    """Return the groups, one that is asked about first, then the least efficient, and those without a page last."""
+    """Return the contents of all groups in order: the `first`, then the least efficient, last those without a page.
+
+    All have their draws, so that the page predicts for them, as far as `MAX_DRAW_BYTES` allow.
+    """
     alone = len(fitted.results) == 1
 
     def contents_of(results: Mapping[tuple[str, ...], FitResult], whole: bool) -> dict[tuple[str, ...], dict[str, Any]]:
@@ -514,10 +517,10 @@ def _groups(
         raise GenperfError(f"none of {len(groups)} groups can be shown; {', '.join(key)}: {group['failed']}")
 
     def rank(key: tuple[str, ...]) -> tuple[bool, bool, float]:
-        """Order groups by efficiency; those without one follow, the most measured first."""
+        """Return a key that sorts groups by efficiency; those without one follow, the most measured first."""
         efficiency = summaries[key]["efficiency"]
-        last = -fitted.results[key].schema.configurations if efficiency is None else efficiency
-        return key != first, efficiency is None, last
+        most_measured_first = -fitted.results[key].schema.configurations
+        return key != first, efficiency is None, most_measured_first if efficiency is None else efficiency
 
     order = [*sorted(summaries, key=rank), *(key for key in groups if key not in summaries)]
     if not all_whole:
@@ -539,7 +542,7 @@ def _name_of(columns: Sequence[str], levels: Sequence[str]) -> str:
 def _group(
     group: tuple[tuple[str, ...], FitResult], names: tuple[str, ...], view: View, whole: bool, alone: bool
 ) -> dict[str, Any]:
-    """Return the line of one group, or its whole contents; one without an answer is named, the only one is an error."""
+    """Return the `line` of one group, or its `sheet` if `whole`; why there is none, or an error where it is `alone`."""
     key, result = group
     levels = dict(zip(names, key, strict=True))
     try:

@@ -107,7 +107,7 @@ def measured_text(schema: Schema) -> str:
     """Return what was measured, and where: `the time of a step (column step_s)`."""
     target = schema.target
     if schema.share_of_peak is not None:
-        return f"what each device reaches (column {schema.share_of_peak[0]})"
+        return f"what each device reaches (column {schema.share_of_peak.column})"
     if target.throughput:
         return f"the throughput (column {target.throughput})"
     what = f"the time of {with_article(schema.panel.timed)}" if target.is_time else target.name
@@ -136,12 +136,9 @@ class View(Struct, frozen=True, dict=True):
 
     #: The configuration that the answers are about; twice the largest measured count of workers where omitted.
     target: Mapping[str, Any] | None = None
-    #: The factor that counts the workers; chosen by the field's names where omitted.
-    along: str | None = None
-    #: Nominal coverage of all intervals.
-    interval: float = 0.9
-    #: Made of the table's name where omitted.
-    title: str | None = None
+    along: str | None = None  #: The factor that counts the workers; chosen by the field's names where omitted.
+    interval: float = 0.9  #: Nominal coverage of all intervals.
+    title: str | None = None  #: Made of the table's name where omitted.
     #: The price of one worker, or of what `per` counts (a column, or a formula over the factors): `2/h`; where omitted
     #: that which the table has for all runs, or for those of each group. The page begins with it, and shows costs.
     price: str | None = None
@@ -153,8 +150,7 @@ class View(Struct, frozen=True, dict=True):
     budget: str | None = None
     #: The tokens of a training, `1T`, in the place of the work in all: the page shows its days and its cost.
     tokens: str | None = None
-    #: The peak of a device, `h100` or `312T`: the page then has the utilisation (MFU).
-    peak: str | None = None
+    peak: str | None = None  #: The peak of a device, `h100` or `312T`: the page then has the utilisation (MFU).
     #: Predicted quantities by name, each with the most that a run may have: the page then shows what fits.
     capacity: Mapping[str, float] = field(default_factory=dict)
 
@@ -182,21 +178,17 @@ class Place(Struct, frozen=True, eq=False, dict=True):
     """A model at the configuration that a page answers for."""
 
     result: FitResult
-    #: The price, the work of a step, and the nominal coverage.
-    question: Question
-    #: Every factor of the configuration.
-    values: dict[str, Any]
+    question: Question  #: The price, the work of a step, and the nominal coverage.
+    values: dict[str, Any]  #: Every factor of the configuration.
     #: The predictions along the count of workers; why there are none.
     scaling: Scaling | None = None
     why_not: str = ""
     #: Whether the user gave the count of workers: the advice is then about it, and about no larger one.
     target_given: bool = False
-    #: The count that keeps the plan of the question, where it has one.
-    plan: Planned | None = None
+    plan: Planned | None = None  #: The count that keeps the plan of the question, where it has one.
     #: What counts the workers, where one configuration is all that was measured: nothing shows how it scales.
     only: Factor | None = None
-    #: The factors of the configuration that the target leaves open, as they are taken.
-    taken: dict[str, Any] = {}
+    taken: dict[str, Any] = {}  #: The factors of the configuration that the target leaves open, as they are taken.
     #: These and the ones that it names, without the count: where one level or size is answered for of several.
     settings: dict[str, Any] = {}
 
@@ -264,15 +256,7 @@ def place_of(
     except GenperfError as error:
         if along is not None:
             raise
-        # One configuration may have a count that does not vary.
-        only_count, reason = None if result.schema.varying else result.panel.axis.factor, error.message
-        if only_count is not None:
-            configuration.setdefault(only_count.name, NEXT_DOUBLING * only_count.upper)
-            count_measured = count_text(only_count.upper, only_count.name)
-            reason = f"measured at {count_measured} only: efficiency and knee need a second count"
-        values = result.query(configuration).single(ONE)
-        taken = {name: value for name, value in values.items() if name not in configuration}
-        return Place(result, question, values, why_not=reason, only=only_count, taken=taken, settings=taken)
+        return _place_without_scaling(result, question, configuration, error.message)
     name = factor.name
     named, kind = kept_by_plan(result.panel, configuration)
     count_given = name in configuration or bool(named)
@@ -308,8 +292,21 @@ def place_of(
     return Place(result, question, values, curve, target_given=count_given, plan=plan, taken=taken, settings=settings)
 
 
+def _place_without_scaling(result: FitResult, question: Question, configuration: dict[str, Any], reason: str) -> Place:
+    """Return a place whose page has no efficiency and no knee, for a `reason`: no factor counts the workers."""
+    # One configuration may have a count that does not vary.
+    only_count = None if result.schema.varying else result.panel.axis.factor
+    if only_count is not None:
+        configuration.setdefault(only_count.name, NEXT_DOUBLING * only_count.upper)
+        count_measured = count_text(only_count.upper, only_count.name)
+        reason = f"measured at {count_measured} only: efficiency and knee need a second count"
+    values = result.query(configuration).single(ONE)
+    taken = {name: value for name, value in values.items() if name not in configuration}
+    return Place(result, question, values, why_not=reason, only=only_count, taken=taken, settings=taken)
+
+
 def thinned(counts: Array, steps: int, keep: Array) -> Index:
-    """Return the places of about so many counts per doubling, with both ends and the nearest to those to keep."""
+    """Return the places of about `steps` counts per doubling, with both ends and those nearest to the counts `keep`."""
     doublings = np.log2(counts / counts[0])
     evenly_spaced = np.arange(0.0, doublings[-1] + 1e-9, 1.0 / steps)
     nearest = np.abs(doublings[:, None] - evenly_spaced).argmin(axis=0)

@@ -86,7 +86,10 @@ def _completed(source: Source, schema: Schema, formulas: Collection[str]) -> tup
 
 
 def _measured_from(schema: Schema, columns: Collection[str]) -> dict[str, str]:
-    """Return the only rate of some columns, or else time of a step, and the formula of the measured column over it."""
+    """Return a formula of the model's measured column over another measurement: {"img/s": "batch*gpus/`img/s`"}.
+
+    It is over the only rate of some columns, or else their only time of a step; {} where a step's work is not known.
+    """
     target, panel, step = schema.target, schema.panel, schema.panel.step
     # What devices share, or is assumed to grow with them, is no amount.
     work = step.total if step.known in ("measured", "columns") else None
@@ -114,7 +117,7 @@ def _measured_from(schema: Schema, columns: Collection[str]) -> dict[str, str]:
 
 
 def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFrame | None) -> FitResult:
-    """Return a model that also answers for unmeasured levels of some configurations, by the mean of measured ones."""
+    """Return the model for configurations with unmeasured levels, for which it predicts the mean of measured ones."""
     new: dict[str, tuple[str, ...]] = dict(result.schema.substituted)
     for factor in result.schema.factors:
         if factor.numeric:
@@ -135,7 +138,7 @@ def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFra
 
 
 def predicting_levels(result: FitResult, data: pd.DataFrame) -> FitResult:
-    """Return the model that predicts every level in some rows, also one that is spelled nearly as a measured one."""
+    """Return the model for rows whose unmeasured levels are all meant: `Fp16` beside `fp16` is no misspelling."""
     factors = [f for f in result.schema.factors if not f.numeric and f.name in data]
     levels = {f.name: tuple(sorted({label(v) for v in data[f.name]} - {*f.levels})) for f in factors}
     new = {name: unmeasured for name, unmeasured in levels.items() if unmeasured}

@@ -139,7 +139,10 @@ class Result:
     def _predicted(
         self, source: Source, interval: float, band: Band, fill: bool, refused: list[str] | None
     ) -> dict[str, Cells]:
-        """Predict each row by the model of its group; a row that lacks a group column, for every group that fits it."""
+        """Predict each row by the model of its group; a row that leaves a group column open, by every group that fits.
+
+        Groups that cannot predict are named in `refused` where that is a list; without it they are an error.
+        """
         groups = {column: labels(source.columns[column]) for column in self.group if column in source.columns}
         left_open = len(groups) < len(self.group)
         if left_open:
@@ -175,7 +178,7 @@ class Result:
         return {**groups, **unpredicted, **{name: cells for name, cells in joined.items() if name not in self.group}}
 
     def _for_every_group(self, source: Source, levels: Mapping[str, Objects]) -> tuple[Source, dict[str, Objects]]:
-        """Return each row once for every group that has its levels of some group columns, with all of its levels."""
+        """Return the rows, each once for every group that has its `levels`, and the group columns of these rows."""
         pairs: list[tuple[dict[str, str], int]] = []
         for key in self.results:
             group = dict(zip(self.group, key, strict=True))
@@ -409,8 +412,7 @@ class GroupedResult(Result):
     #: The group columns.
     group: tuple[str, ...]
     results: dict[tuple[str, ...], FitResult]
-    #: Groups that could not be fitted, and why.
-    failures: dict[tuple[str, ...], str] = field(default_factory=dict)
+    failures: dict[tuple[str, ...], str] = field(default_factory=dict)  #: Groups that could not be fitted, and why.
 
     def __len__(self) -> int:
         return len(self.results)

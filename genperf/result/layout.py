@@ -53,8 +53,7 @@ class ConstantRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     size: float = 1.0
     at_bound: bool = False
     identified: bool = True
-    #: Absent where its family gives none.
-    meaning: ConstantMeaning | None = None
+    meaning: ConstantMeaning | None = None  #: Absent where its family gives none.
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -133,8 +132,7 @@ class File(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     group: tuple[str, ...]
     groups: tuple[GroupRecord, ...]
     failures: tuple[FailureRecord, ...]
-    #: Of the table that all groups are of; None in older files.
-    legend: Legend | None = None
+    legend: Legend | None = None  #: Of the table that all groups are of; None in older files.
 
 
 #: Relative distance of a number from its bound: files keep nine digits of a cell.

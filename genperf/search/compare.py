@@ -79,10 +79,8 @@ SAME_WORK = 1e-9
 class Ranking(PrintedAnswer, frozen=True, eq=False):
     """Alternatives at one configuration, the best first."""
 
-    #: The configuration, as it was given.
-    at: dict[str, Any]
-    #: The columns that tell the alternatives apart.
-    names: tuple[str, ...]
+    at: dict[str, Any]  #: The configuration, as it was given.
+    names: tuple[str, ...]  #: The columns that tell the alternatives apart.
     #: A row per alternative: the names, the predicted value, `lower, upper`, `relative` (to the best), `best` (the
     #: probability of being the best), with a price and for changes `cost` (of a million samples, or of the work that
     #: all share) and `cheapest` (the probability that it is the least), `fits` where some may fail (those that most
@@ -90,8 +88,7 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
     #: measured, or the steps differ in their work, first `throughput, throughput_lower, throughput_upper`, by which
     #: they are ranked.
     table: pd.DataFrame
-    #: The answer in words.
-    sentence: str
+    sentence: str  #: The answer in words.
     #: Whether the interval of the difference between the first two excludes zero, and neither is blind.
     certain: bool
     quantity: Target
@@ -228,15 +225,7 @@ def compare(
     setting = _shared_setting([(group, model) for group, model, _ in starts], levels, columns)
     training, paid = training_of(tokens, peak), price_of(price, per) if isinstance(price, str) else price
     question = _Question(columns, work, interval, training, paid, maximize, bool(changes), setting)
-    outcomes, refused = list[_Outcome](), dict[str, GenperfError]()
-    for place, (group, model, changes_of_model) in enumerate(compared):
-        outcome = attempted(_outcome, model, group, levels, changes_of_model, question, seed + place)
-        if isinstance(outcome, _Outcome):
-            outcomes.append(outcome)
-        else:
-            refused[join_values(group)] = outcome
-    if refused and (changes or sum(len(outcome.table) for outcome in outcomes) < 2):
-        raise next(iter(refused.values()))
+    outcomes, refusals = _outcomes(compared, levels, question, seed)
     table, draws = _joint_table(outcomes, question)
     if len(table) < 2:
         raise GenperfError("there is one alternative, and nothing to compare it with", hint="fewer --at of groups")
@@ -256,7 +245,7 @@ def compare(
     notes = [taken_text(cells)] if setting else []
     notes += _notes(outcomes, ranked, groups)
     notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
-    notes += [f"{group} is not compared: {error.message}" for group, error in refused.items()]
+    notes += refusals
     certain = (low > 0.0 or second_fails) and BLIND not in [*ranked["verdict"][: 1 if second_fails else 2]]
     at = {name: text if (value := amount(str(text))) is None else value for name, text in at.items()}
     return Ranking(at, names, ranked, sentence, certain, schema.target, tuple(notes), schema.of_steps)
@@ -272,8 +261,7 @@ class _Question(Struct, frozen=True):
     price: Paid | None
     maximize: bool
     of_changes: bool
-    #: What is not given, and the same for all alternatives.
-    setting: Mapping[str, Any]
+    setting: Mapping[str, Any]  #: What is not given, and the same for all alternatives.
 
 
 class _Outcome(Struct, frozen=True, eq=False):
@@ -286,10 +274,8 @@ class _Outcome(Struct, frozen=True, eq=False):
     #: Shape (draws, rows). ln of the value, jointly.
     drawn: Array
     step: StepWork
-    #: Which alternatives may fail.
-    notes: list[str]
-    #: That of the question, or what the runs of each alternative cost.
-    prices: tuple[Paid | None, ...]
+    notes: list[str]  #: Which alternatives may fail.
+    prices: tuple[Paid | None, ...]  #: That of the question, or what the runs of each alternative cost.
 
     @property
     def samples(self) -> Array | None:
@@ -309,6 +295,25 @@ class _Outcome(Struct, frozen=True, eq=False):
         values = quantities_of(panel, {"value": ONE, "steps": steps}, of_one).values([name], self.columns)[name]
         per_second = [1.0 if paid is None else paid.per_second for paid in self.prices]
         return np.asarray(values * per_second)
+
+
+def _outcomes(
+    compared: Sequence[tuple[Mapping[str, str], FitResult, Mapping[str, Mapping[str, Any]]]],
+    at: Mapping[str, Any],
+    question: _Question,
+    seed: int,
+) -> tuple[list[_Outcome], list[str]]:
+    """Return what each group's model answers of its changes, and a note of each group that cannot be compared."""
+    outcomes, refused = list[_Outcome](), dict[str, GenperfError]()
+    for place, (group, model, changes) in enumerate(compared):
+        outcome = attempted(_outcome, model, group, at, changes, question, seed + place)
+        if isinstance(outcome, _Outcome):
+            outcomes.append(outcome)
+        else:
+            refused[join_values(group)] = outcome
+    if refused and (question.of_changes or sum(len(outcome.table) for outcome in outcomes) < 2):
+        raise next(iter(refused.values()))
+    return outcomes, [f"{group} is not compared: {error.message}" for group, error in refused.items()]
 
 
 def _joint_table(outcomes: Sequence[_Outcome], question: _Question) -> tuple[pd.DataFrame, Array]:
@@ -422,7 +427,7 @@ def _outcome(
 
 
 def _on_network(predicted: pd.DataFrame, name: str, is_other: Mask, ln_ratio: Array, interval: float) -> pd.DataFrame:
-    """Multiply the predictions on another network by its ratio of times, whose errors are independent of theirs."""
+    """Return predictions times the ratio of another network's times, with the errors of both, taken as independent."""
     if not is_other.any():
         return predicted
     low_level, high_level = ends_of(interval)
@@ -440,7 +445,7 @@ def _on_network(predicted: pd.DataFrame, name: str, is_other: Mask, ln_ratio: Ar
 
 
 def _concatenated(numbers: Sequence[Array | None]) -> Array | None:
-    """Return the numbers of all models one after the other; None where those of one model are not known."""
+    """Return the numbers of all models in one array; None where those of any model are not known."""
     present = [values for values in numbers if values is not None]
     return np.concatenate(present) if len(present) == len(numbers) else None
 
@@ -557,7 +562,7 @@ BETWEEN = frozenset(o.name for family in MODELS.values() for o in family.overhea
 def _shared_setting(
     models: Sequence[tuple[dict[str, str], FitResult]], at: Mapping[str, Any], columns: Sequence[str]
 ) -> dict[str, Any]:
-    """Return values of what a question leaves open: those in the runs of the most alternatives, groups or levels."""
+    """Return values for the factors that a question leaves open: those measured together in most alternatives' runs."""
     first_model = models[0][1]
     query, complete = _completed(first_model, at, bandwidth_of_runs(first_model, at))
     names = {*query, *({*columns} & {*complete})}

@@ -14,6 +14,7 @@ from genperf.attribution.draws import shares
 from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
 from genperf.formula import names_in, quote_name
+from genperf.panel.machine import Machine
 from genperf.panel.panel import Target
 from genperf.panel.quantities import REPORTED_BESIDE, paid_for, prices_of_runs
 from genperf.prediction.predict import THROUGHPUT
@@ -36,7 +37,7 @@ from genperf.search.problem import (
     regret_of,
     winners,
 )
-from genperf.search.space import checked_space, in_model_names, read_grid
+from genperf.search.space import Space, checked_space, in_model_names, read_grid
 from genperf.words.growth import price_text, prices_text
 from genperf.words.numbers import (
     duration_text,
@@ -58,12 +59,9 @@ LEAST_OF_FRONT = 5
 class Optimum(PrintedAnswer, frozen=True, eq=False):
     """The best configurations of a grid."""
 
-    #: What is least, or most where it is `maximized`.
-    minimize: str
-    #: Nominal coverage of the intervals.
-    interval: float
-    #: Seconds, kept by the upper end of the interval.
-    deadline: float | None
+    minimize: str  #: What is least, or most where it is `maximized`.
+    interval: float  #: Nominal coverage of the intervals.
+    deadline: float | None  #: Seconds, kept by the upper end of the interval.
     #: `configurations`, `feasible`: how many there are, and how many satisfy the constraints and keep the deadline by
     #: their central time.
     configurations: int
@@ -88,8 +86,7 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
     #: The share by which the first is at most worse than the best of those listed, with the probability `interval`;
     #: infinite where it is infeasible in more of the draws; None for several groups, whose draws are independent.
     regret: float | None = None
-    #: What the cost counts where no price is given, such as gpu-hours; empty with a price.
-    spent: str = ""
+    spent: str = ""  #: What the cost counts where no price is given, such as gpu-hours; empty with a price.
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -330,8 +327,7 @@ class _Solved(Struct, frozen=True, eq=False):
 
     search: Search
     evaluation: Evaluation
-    #: Shape (rows,). Positions of the best in the grid.
-    positions: Index
+    positions: Index  #: Shape (rows,). Positions of the best in the grid.
     #: `best`, `front`: as in `Optimum`, the group's values first, without `wins`.
     best: pd.DataFrame
     front: pd.DataFrame
@@ -434,14 +430,8 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     columns = model_names(task.over, result.schema)
     axes = read_grid({columns[name]: values for name, values in task.over.items()})
     result = answering(result, axes)
-    schema, goal, minimize, job = result.schema, task.goal, task.minimize, task.job
-    if not job.priced and schema.target.is_time and (paid := prices_of_runs(result.panel.legend, group)):
-        # The last level needs no condition.
-        price, texts = repr(paid[-1][1].per_second), [level_price.text for _, level_price in paid]
-        for levels, level_price in paid[-2::-1]:
-            same = " and ".join(f"{quote_name(name)} == '{level}'" for name, level in levels.items())
-            price = f"where({same}, {level_price.per_second!r}, {price})"
-        job = replace(job, price=price, price_text=" or ".join(texts), per=job.per or paid[0][1].per)
+    schema, goal, minimize = result.schema, task.goal, task.minimize
+    job = _with_price_of_runs(task.job, result, group)
     _check_limits(schema.target, goal, job)
     constraints = [in_model_names(text, schema) for text in task.where]
     constraints += capacity_constraints(goal.capacity, schema, result.further)
@@ -451,12 +441,7 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     work = step.proportional
     aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
     space = checked_space(axes, schema, [*constraints, *aims, *job.formulas], group)
-    machine = result.panel.machine
-    columns_of_parts = [machine.part_name(part) for part in ("workers", *machine.splits)]
-    if machine.splits_divide and columns_of_parts[0] in space.varied and {*columns_of_parts} <= {*space.names}:
-        devices, *ways = map(quote_name, columns_of_parts)
-        ways += [f"{machine.further_ways:g}"] if machine.further_ways > 1.0 else []
-        constraints.append(f"{devices} % ({'*'.join(ways)}) == 0")
+    constraints += _splits_divide(result.panel.machine, space)
     work_may_vary = False
     if work is not None:
         # Of several groups each may have another work, though it is constant in each.
@@ -481,6 +466,32 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     )
     what = (goal.maximize if aims or by_default else None) or named or schema.target.name
     return Search(result, space, problem, task.interval, goal, job, step, what)
+
+
+def _with_price_of_runs(job: Job, result: FitResult, group: Group) -> Job:
+    """Return a job with the price that the table has of its runs where none is given: a condition for each level.
+
+    Of `h100` at 2 and others at 1 a second the price is the formula `where(gpu == 'h100', 2.0, 1.0)`.
+    """
+    paid = prices_of_runs(result.panel.legend, group)
+    if job.priced or not result.schema.target.is_time or not paid:
+        return job
+    price = repr(paid[-1][1].per_second)
+    for levels, level_price in paid[-2::-1]:
+        is_level = " and ".join(f"{quote_name(name)} == '{level}'" for name, level in levels.items())
+        price = f"where({is_level}, {level_price.per_second!r}, {price})"
+    price_text = " or ".join(level_price.text for _, level_price in paid)
+    return replace(job, price=price, price_text=price_text, per=job.per or paid[0][1].per)
+
+
+def _splits_divide(machine: Machine, space: Space) -> list[str]:
+    """Return the condition that the ways divide the devices, `gpus % (tp*pp) == 0`, where they did in every run."""
+    columns = [machine.part_name(part) for part in ("workers", *machine.splits)]
+    if not (machine.splits_divide and columns[0] in space.varied and {*columns} <= {*space.names}):
+        return []
+    devices, *ways = map(quote_name, columns)
+    ways += [f"{machine.further_ways:g}"] if machine.further_ways > 1.0 else []
+    return [f"{devices} % ({'*'.join(ways)}) == 0"]
 
 
 def _price_notes(searches: Sequence[Search]) -> list[Note]:
@@ -584,7 +595,7 @@ def _front(search: Search, evaluation: Evaluation, best: Index) -> tuple[pd.Data
 
 
 def _excluded(search: Search, evaluation: Evaluation) -> pd.DataFrame:
-    """Return how many configurations each constraint excludes, and how many it alone: `Optimum.excluded`."""
+    """Return how many configurations fail each constraint, and how many fail no other: `Optimum.excluded`."""
     texts = [c.text for c in search.problem.constraints]
     return pd.DataFrame({"constraint": texts, "excludes": evaluation.excludes, "alone": evaluation.only_this})
 

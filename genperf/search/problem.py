@@ -27,8 +27,7 @@ from genperf.words.verdict import LIKELY_TO_FIT
 class Job(Struct, frozen=True):
     """The work to do, and its price."""
 
-    #: How many steps there are, a formula: `90*1281167/(workers*batch)`. One where omitted.
-    steps: str | None = None
+    steps: str | None = None  #: How many steps there are, a formula: `90*1281167/(workers*batch)`. One where omitted.
     #: What counts that which a price is for, a formula; the workers, or else the nodes, where omitted.
     per: str | None = None
     #: The price of a machine for a second, a number or a formula over the configuration: `3.06/3600`,
@@ -36,12 +35,9 @@ class Job(Struct, frozen=True):
     price: float | str = 1.0
     #: The work in all, in the place of the steps, in the unit of the throughput or of the batch.
     samples: float | None = None
-    #: The price as it was given, with its time: `2.5/h`.
-    price_text: str = ""
-    #: The samples of a step, a formula over the columns; from the columns where omitted.
-    work: str | None = None
-    #: The work in all of a transformer, in the place of the samples.
-    tokens: float | None = None
+    price_text: str = ""  #: The price as it was given, with its time: `2.5/h`.
+    work: str | None = None  #: The samples of a step, a formula over the columns; from the columns where omitted.
+    tokens: float | None = None  #: The work in all of a transformer, in the place of the samples.
 
     @property
     def sized(self) -> bool:
@@ -66,17 +62,14 @@ TRUSTED = ("ok", "caution")
 class Goal(Struct, frozen=True):
     """The conditions of a recommended configuration, beside the constraints of `where`."""
 
-    #: A formula that is to be large, in place of one that is to be small.
-    maximize: str | None = None
+    maximize: str | None = None  #: A formula that is to be large, in place of one that is to be small.
     #: Seconds within which all steps must be done, kept by the upper end of the interval and not only by the central
     #: value. For models of a time.
     deadline: float | None = None
-    #: What all steps may cost, kept like the deadline. For models of a time, with a price.
-    budget: float | None = None
+    budget: float | None = None  #: What all steps may cost, kept like the deadline. For models of a time, with a price.
     #: The least probability that a run does not fail. The default leaves one failure in twenty.
     fits: float = LIKELY_TO_FIT
-    #: Whether only predictions with the verdict `ok` or `caution` are answers.
-    trusted: bool = False
+    trusted: bool = False  #: Whether only predictions with the verdict `ok` or `caution` are answers.
     #: Predicted quantities by name, each with the value below which a run must stay with the probability `fits`: the
     #: main one, or one fitted beside it (`--also`).
     capacity: Mapping[str, float] = field(default_factory=dict)
@@ -107,21 +100,16 @@ class Goal(Struct, frozen=True):
 class SearchProblem(Struct, frozen=True):
     """The objective and the constraints, as formulas over the factors and the predicted values alone."""
 
-    #: The name of the predicted value.
-    predicted: str
+    predicted: str  #: The name of the predicted value.
     #: The comparisons that must hold: `simple` read no prediction, and are evaluated first.
     simple: tuple[Formula, ...]
     further: tuple[Formula, ...]
-    #: It is to be small.
-    objective: Formula
+    objective: Formula  #: It is to be small.
     #: The time of all steps, or of one unit of the work; the predicted value itself where that is no time.
     total: Formula
-    #: The work of a step over its time; None where that work is not known.
-    throughput: Formula | None
-    #: None where no column counts the machines, or where the model predicts no time.
-    cost: Formula | None
-    #: The factors that are 1 on one worker.
-    one_worker: tuple[str, ...]
+    throughput: Formula | None  #: The work of a step over its time; None where that work is not known.
+    cost: Formula | None  #: None where no column counts the machines, or where the model predicts no time.
+    one_worker: tuple[str, ...]  #: The factors that are 1 on one worker.
 
     @property
     def constraints(self) -> tuple[Formula, ...]:
@@ -139,7 +127,7 @@ class SearchProblem(Struct, frozen=True):
 
 
 def value(formula: Formula, columns: Columns) -> Array:
-    """Return a formula's values over some columns, which may be of shape (rows,) and (draws, rows)."""
+    """Return a formula's values over columns of shape (rows,) or (draws, rows)."""
     return np.asarray(formula.evaluate({name: columns[name] for name in formula.names}), float)
 
 
@@ -180,7 +168,7 @@ def read_problem(
             f"steps and prices are those of a time, and this model predicts {heading(target)}",
             hint="leave --steps and --price out",
         )
-    quantities = _quantities(panel, space, step, job, per_unit)
+    quantities = _quantities_of_job(panel, space, step, job, per_unit)
     total = Formula("total", quantities.node("total")) if target.is_time else Formula(target.name, Name(target.name))
     objective = total if minimize == target.name else _number(minimize, space, readable)
     comparisons = [part for text in where for part in _comparisons(text, space, readable)]
@@ -229,30 +217,17 @@ def _comparisons(text: str, space: Space, readable: Sequence[str]) -> list[Formu
     return [Formula(render(node), node) for node in _split(formula.node)]
 
 
-def _quantities(panel: Panel, space: Space, step: StepWork, job: Job, per_unit: bool) -> Quantities:
-    """Return what follows from a prediction and the job; if `per_unit`, of one unit of work where it has no size."""
+def _quantities_of_job(panel: Panel, space: Space, step: StepWork, job: Job, per_unit: bool) -> Quantities:
+    """Return the total time, the cost and the throughput as formulas of a prediction and of the job's size and price.
+
+    A job without a size is of one step, or if `per_unit` of one unit of work: one sample.
+    """
     # Without a price the cost is in hours of the machines.
     formulas: dict[str, Node | float | None] = {"work": step.proportional, "steps": ONE, "price": 1.0 / 3600.0}
-    # As many epochs, or jobs, as are given.
-    work = step.total if step.whole and job.samples is not None else step.proportional
     if job.steps is not None:
         formulas["steps"] = _count("--steps", job.steps, space)
     elif job.sized or per_unit:
-        if work is None or (step.total is None and job.sized):
-            missing = "no throughput was measured, and no column is a batch"
-            if step.of_one_a_node:
-                missing = "nothing shows how many devices a node has"
-            raise ModelError(
-                f"the work of a step is not known: {missing}",
-                hint=f"{panel.work_option}; or --steps FORMULA in place of --samples",
-            )
-        if job.sized:
-            step.check_sized(job.samples)
-        formulas["steps"] = call("divide", 1.0 if job.samples is None else job.samples, work)
-        if job.tokens is not None:
-            # The tokens of a step are those of a second times its seconds.
-            a_step = quantities_of(panel, {"work": work, "value": ONE}).node("tokens_per_s")
-            formulas["steps"] = call("divide", job.tokens, a_step)
+        formulas["steps"] = _steps_of_job(panel, step, job)
     numeric = {f.name for f in panel.factors if f.numeric}
     is_counted = panel.counted_node is not None if job.per is None else panel.column(job.per) in numeric
     if is_counted:
@@ -262,6 +237,27 @@ def _quantities(panel: Panel, space: Space, step: StepWork, job: Job, per_unit: 
     if job.priced:
         formulas["price"] = _number(str(job.price), space).node
     return quantities_of(panel, formulas)
+
+
+def _steps_of_job(panel: Panel, step: StepWork, job: Job) -> Node:
+    """Return the steps of a job: its samples, or tokens, over those of a step; of one sample where it has no size."""
+    # Where a step is a whole epoch or job, the samples are the number of these.
+    work = step.total if step.whole and job.samples is not None else step.proportional
+    if work is None or (step.total is None and job.sized):
+        missing = "no throughput was measured, and no column is a batch"
+        if step.of_one_a_node:
+            missing = "nothing shows how many devices a node has"
+        raise ModelError(
+            f"the work of a step is not known: {missing}",
+            hint=f"{panel.work_option}; or --steps FORMULA in place of --samples",
+        )
+    if job.sized:
+        step.check_sized(job.samples)
+    if job.tokens is None:
+        return call("divide", 1.0 if job.samples is None else job.samples, work)
+    # The tokens of a step are those of a second times its seconds: the rate at a time of one second.
+    tokens_of_step = quantities_of(panel, {"work": work, "value": ONE}).node("tokens_per_s")
+    return call("divide", job.tokens, tokens_of_step)
 
 
 def _split(node: Node) -> list[Node]:
@@ -296,14 +292,14 @@ def _levels_in(value: Any) -> set[str]:
 def most_measured_group(models: Sequence[tuple[dict[str, str], FitResult]]) -> tuple[dict[str, str], FitResult]:
     """Return the group of a question that names none: of most counts, then the largest, then the latest, or first."""
 
-    def behind(model: tuple[dict[str, str], FitResult]) -> tuple[int, float, list[tuple[int, str]]]:
-        """Return how many counts were measured and the largest, the most first, and the levels."""
-        panel = model[1].panel
-        axis = panel.axis.factor
-        counts = {float(run[axis.name]) for run in panel.runs} if axis is not None else {0.0}
-        return -len(counts), -max(counts, default=0.0), [*map(newest_first, model[0].values())]
+    def rank(model: tuple[dict[str, str], FitResult]) -> tuple[int, float, list[tuple[int, str]]]:
+        """Return a key that sorts the group first that has most counts, then the largest, then the latest levels."""
+        group, result = model
+        axis = result.panel.axis.factor
+        counts = {float(run[axis.name]) for run in result.panel.runs} if axis is not None else {0.0}
+        return -len(counts), -max(counts, default=0.0), [*map(newest_first, group.values())]
 
-    return min(models, key=behind)
+    return min(models, key=rank)
 
 
 def capacity_constraints(capacity: Mapping[str, float], schema: Schema, further: Collection[str] = ()) -> list[str]:
@@ -349,12 +345,9 @@ class Evaluation(Struct, eq=False):
     #: Shape (constraints,). How many configurations fail each constraint, and how many fail it and no other.
     excludes: Index
     only_this: Index
-    #: Configurations that satisfy all constraints, and whose central time keeps the deadline.
-    feasible: int = 0
-    #: Feasible ones without a finite prediction or objective.
-    not_finite: int = 0
-    #: Otherwise feasible ones whose central time is after the deadline.
-    late: int = 0
+    feasible: int = 0  #: Configurations that satisfy all constraints, and whose central time keeps the deadline.
+    not_finite: int = 0  #: Feasible ones without a finite prediction or objective.
+    late: int = 0  #: Otherwise feasible ones whose central time is after the deadline.
     #: The least cost of those that satisfy all constraints, and the least total time of those within the budget.
     cheapest: float = np.inf
     fastest: float = np.inf
@@ -362,8 +355,7 @@ class Evaluation(Struct, eq=False):
     #: uncertain.
     unfit: int = 0
     uncertain: int = 0
-    #: The largest probability of fitting of those left out.
-    likeliest: float = 0.0
+    likeliest: float = 0.0  #: The largest probability of fitting of those left out.
     #: Shape (3, points). The Pareto front of total time against cost: both, and where the points stand in the grid.
     front: Array = field(default_factory=lambda: np.empty((3, 0)))
     #: Shape (candidates,). Where the feasible ones with a finite objective stand in the grid, the late ones left out.
@@ -390,10 +382,8 @@ class Search(Struct, frozen=True, eq=False):
     interval: float
     goal: Goal
     job: Job
-    #: The work of a step.
-    step: StepWork
-    #: What is least, or most.
-    aim: str
+    step: StepWork  #: The work of a step.
+    aim: str  #: What is least, or most.
 
     def run(self) -> Evaluation:
         """Evaluate the grid, block by block: first the constraints that read no prediction, then what they leave."""
@@ -479,6 +469,7 @@ class Search(Struct, frozen=True, eq=False):
         return out
 
     def _factors(self, columns: Columns) -> Columns:
+        """Return the columns of configurations that the model reads."""
         return {name: columns[name] for name in self.space.factors}
 
     def answers(self, positions: Index) -> pd.DataFrame:

@@ -152,14 +152,10 @@ def _refuse_size(counts: Mapping[str, int], longest: str, low: float, high: floa
 class Space(Struct, frozen=True, eq=False, dict=True):
     """Every combination of some values of a model's factors, and of names that only the formulas read."""
 
-    #: The values of each name; the last one runs fastest.
-    axes: dict[str, AnyArray]
-    #: The columns of the model: other factors follow from the axes, or have one measured value.
-    panel: Panel
-    #: The values of the model's group.
-    group: dict[str, float | str]
-    #: What was not given, as `ask` takes it.
-    taken: dict[str, float | str] = field(default_factory=dict)
+    axes: dict[str, AnyArray]  #: The values of each name; the last one runs fastest.
+    panel: Panel  #: The columns of the model: other factors follow from the axes, or have one measured value.
+    group: dict[str, float | str]  #: The values of the model's group.
+    taken: dict[str, float | str] = field(default_factory=dict)  #: What was not given, as `ask` takes it.
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -260,8 +256,11 @@ def checked_space(
 
 
 def _filled(frame: pd.DataFrame, schema: Schema, refuse: bool = False) -> dict[str, AnyArray]:
-    """Return configurations with every factor, those that are not given as `ask` takes them; contradictions refused."""
-    # A grid is a question: the option is named where a value cannot be, and no row.
+    """Return every factor of configurations: the given columns, and the others from measured runs, as `ask` does.
+
+    With `refuse`, parts of a machine that contradict each other are an error, `nodes=2,gpus=64` of 8 GPUs a node.
+    """
+    # A unit "" makes messages name the option, `--over gpus`, rather than a row of a table.
     source = source_of_columns({str(name): values.to_numpy() for name, values in frame.items()}, unit="")
     return query_of(named_as(source, schema), schema, fill=True, refuse=refuse).columns
 
@@ -280,25 +279,19 @@ def inputs_of(panel: Panel, names: Collection[str]) -> dict[str, frozenset[str]]
 class Layouts(Struct, frozen=True):
     """A grid of layouts."""
 
-    #: The axes of the grid, as `optimize` takes them.
-    over: dict[str, Any]
-    #: Conditions over its names.
-    where: list[str]
-    #: What was supposed.
-    notes: tuple[Note, ...]
+    over: dict[str, Any]  #: The axes of the grid, as `optimize` takes them.
+    where: list[str]  #: Conditions over its names.
+    notes: tuple[Note, ...]  #: What was supposed.
 
 
 class LayoutColumns(Struct, frozen=True):
     """The columns of a model that tell how a transformer is split."""
 
-    #: The columns of the ways by canonical name.
-    ways: dict[str, Factor]
+    ways: dict[str, Factor]  #: The columns of the ways by canonical name.
     #: All devices, a formula over the columns, where data-parallel ways take those that the ways leave; else None.
     devices: Node | None
-    #: The most devices that a node had in a measured run; None where no column tells it.
-    inside: int | None
-    #: What a layout must keep beside its devices, over the columns.
-    conditions: list[str]
+    inside: int | None  #: The most devices that a node had in a measured run; None where no column tells it.
+    conditions: list[str]  #: What a layout must keep beside its devices, over the columns.
 
     @property
     def varied(self) -> list[Factor]:

@@ -61,12 +61,9 @@ class Knowledge(Struct, frozen=True, eq=False):
     #: Shape (rows, rows). Of ln T: over the draws of all members by weight (constants and families), plus that of each
     #: member's discrepancy, and of the regimes that may begin beyond the data (its form).
     covariance: Array
-    #: Shape (rows,). Variance of one measurement of ln T around the mean there.
-    noise: Array
-    #: The squared correlation that independent draws reach by chance.
-    chance: float
-    #: Shape (rows, rows). The part of the covariance that is of regimes.
-    regimes: Array
+    noise: Array  #: Shape (rows,). Variance of one measurement of ln T around the mean there.
+    chance: float  #: The squared correlation that independent draws reach by chance.
+    regimes: Array  #: Shape (rows, rows). The part of the covariance that is of regimes.
 
     def gains(self, target: int) -> Array:
         """Return the share of Var(t) that a run at each row c takes away, Cov(t, c)²/(Var(t)·(Var(c) + Var(ε)))."""
@@ -167,31 +164,24 @@ def _contained(start: Knowledge | StackKnowledge, result: FitResult) -> Knowledg
 class Suggestions(PrintedAnswer, frozen=True, eq=False):
     """Which configurations to measure next, so that the interval at a target narrows."""
 
-    #: The configuration that the decision is about.
-    target: dict[str, Any]
+    target: dict[str, Any]  #: The configuration that the decision is about.
     #: `value`, `lower`, `upper`: the prediction there now, in the quantity's unit, with the interval of a new run, as
     #: every answer has it.
     value: float
     lower: float
     upper: float
-    #: Nominal coverage.
-    interval: float
+    interval: float  #: Nominal coverage.
     #: Relative half width now of the interval that a run narrows: by `band` that of the mean, or that of a new run.
     width: float
-    #: The width that is enough.
-    within: float | None
-    #: Whether this width meets `within` already; nothing is then suggested.
-    met: bool
+    within: float | None  #: The width that is enough.
+    met: bool  #: Whether this width meets `within` already; nothing is then suggested.
     #: The batch to measure, in order: the factors, the predicted value in a column with the quantity's name (`time`),
     #: `throughput` where the one at the target is known, `cost` (machine-seconds), `width` (the one above, afterwards),
     #: `gain` (the share of the width that goes), `gain_per_cost`.
     chosen: pd.DataFrame
-    #: Every candidate as if it were the next: the same columns, the best first.
-    candidates: pd.DataFrame
-    #: What is predicted.
-    quantity: Target
-    #: What to measure next, as numbers.
-    next_run: NextRun
+    candidates: pd.DataFrame  #: Every candidate as if it were the next: the same columns, the best first.
+    quantity: Target  #: What is predicted.
+    next_run: NextRun  #: What to measure next, as numbers.
     #: The throughput there, where the work of a step is known, and its unit.
     throughput: Interval | None = None
     rate_unit: str = ""
@@ -289,13 +279,8 @@ def suggest(
         expected = interval_now
     quantity, step = result.schema.target, result.panel.work_of_step(work)
     is_known = step.total is not None and step.known not in ("shared", "elapsed", "assumed")
-    # Whoever knows the prediction reports its throughput.
+    # A caller that hands over the prediction reports its throughput itself.
     rated_step = step if quantity.is_time and prediction is None and (work is not None or is_known) else None
-    values = {name: cells[0] for name, cells in query.columns.items()}
-    counted = result.panel.counted
-    # A target without a count is that of a measured run.
-    target_columns = {*({counted.name} if counted else ()), *(result.panel.meant(str(name)) for name in target)}
-    named_values = {name: value for name, value in values.items() if name in target_columns} or values
     width = (interval_now.upper - interval_now.lower) / (2.0 * interval_now.value)
     is_met = within is not None and width <= within and not blind
     is_measured = candidates is None and result.panel.runs_at(query.columns)[0] is not None
@@ -308,14 +293,24 @@ def suggest(
         ranked = ranking.best_first(ranking.start, ranking.contained)
         if len(chosen := ranking.batch(ranked, k, within)):
             break
+    values, counted = {name: cells[0] for name, cells in query.columns.items()}, result.panel.counted
+    # A target without a count is that of a measured run.
+    target_columns = {*({counted.name} if counted else ()), *(result.panel.meant(str(name)) for name in target)}
+    named_values = {name: value for name, value in values.items() if name in target_columns} or values
     # A run of the configuration itself shows what appears there.
     is_other = any((chosen[name] != value).all() for name, value in values.items())
-    beyond = is_other and bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
-    after = width if chosen.empty else float(chosen["width"].iloc[-1])
-    places = places_of(values, named_values, chosen)
-    # What is narrow enough is the interval that a run narrows; else it is shown as every answer shows it.
-    target_interval = interval_now if is_met else expected
-    following_run = NextRun(named_values, places, target_interval, width, after, within, is_met, beyond, is_measured)
+    following_run = NextRun(
+        named_values,
+        places_of(values, named_values, chosen),
+        # What is narrow enough is the interval that a run narrows; else it is shown as every answer shows it.
+        target_interval := interval_now if is_met else expected,
+        width,
+        width if chosen.empty else float(chosen["width"].iloc[-1]),
+        within,
+        is_met,
+        is_other and bool(distance_beyond(result.schema, query.columns)[0] > 0.0),
+        is_measured,
+    )
     if is_measured and following_run.little:
         following_run, chosen = replace(following_run, places=()), chosen.iloc[:0]
     # Called by its count, as in every answer.
@@ -355,16 +350,11 @@ LEAST_SHARE = 0.75
 class _Ranking(Struct, frozen=True, eq=False):
     """The candidates, and what one measurement at each would do to the target's interval."""
 
-    #: A row per candidate: the factors, the predicted value, `cost`.
-    options: pd.DataFrame
-    #: The uncertainty now, at the candidates and then at the target.
-    start: Knowledge | StackKnowledge
-    #: The part of it that the intervals contain.
-    contained: Knowledge | StackKnowledge
-    #: Relative half width of the target's interval now.
-    width: float
-    #: Variance of ln T that stays whatever is measured: the noise of a new run.
-    run: float
+    options: pd.DataFrame  #: A row per candidate: the factors, the predicted value, `cost`.
+    start: Knowledge | StackKnowledge  #: The uncertainty now, at the candidates and then at the target.
+    contained: Knowledge | StackKnowledge  #: The part of it that the intervals contain.
+    width: float  #: Relative half width of the target's interval now.
+    run: float  #: Variance of ln T that stays whatever is measured: the noise of a new run.
 
     def _narrowed(self, now: Knowledge | StackKnowledge, start: Knowledge | StackKnowledge) -> tuple[Array, Array]:
         """Return the relative half width at the target after each measurement, and the share of today's that goes."""
@@ -428,7 +418,10 @@ def _ranking_of(
 
 
 def places_of(target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.DataFrame) -> tuple[dict[str, Any], ...]:
-    """Return the configurations to measure by what differs from the target, or else by what the question `named`."""
+    """Return the chosen configurations as {factor: value}, with the factors that differ from the target's values.
+
+    Where none of those is among what the question `named`, these stand before them.
+    """
     rows = chosen.to_dict("records")
     if not rows:
         return ()
@@ -474,7 +467,7 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
 
 
 def _toward(result: FitResult, target: Query) -> Query | None:
-    """Return the target of one worker and runs on the way, their sizes doubled; None where none is left."""
+    """Return a target beyond the measured sizes and runs on the way, by doublings; None where all were measured."""
     at = {name: cells[0] for name, cells in target.columns.items()}
     beyond = {f.name: f.upper for f in result.panel.factors if f.numeric and float(at[f.name]) > f.upper}
     steps = max((np.ceil(np.log2(float(at[name]) / upper)) for name, upper in beyond.items() if upper > 0.0), default=0)

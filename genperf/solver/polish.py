@@ -32,10 +32,8 @@ class PolishSettings(Struct, frozen=True):
 
     #: Steps of a set at most. The hardest problems of `tests/solver/test_search.py` converge within them.
     max_steps: int = 200
-    #: First damping μ, relative to the curvature: small, since starts are usually good.
-    damping: float = 1e-3
-    #: Share of the cost; a set has converged when a step promises and gains less.
-    relative_tolerance: float = 1e-9
+    damping: float = 1e-3  #: First damping μ, relative to the curvature: small, since starts are usually good.
+    relative_tolerance: float = 1e-9  #: Share of the cost; a set has converged when a step promises and gains less.
 
 
 POLISH = PolishSettings()
@@ -49,16 +47,11 @@ FROM_START = -1
 class Optima(Struct, frozen=True):
     """Local optima that sets of constants were polished to, and the searches that these are from."""
 
-    #: Shape (sets, n).
-    constants: Array
-    #: Shape (sets,).
-    cost: Array
-    #: Shape (sets,). Whether nothing was left to gain; otherwise the steps ran out.
-    converged: Mask
-    #: Sets of constants whose cost was computed.
-    evaluations: int
-    #: Shape (sets,). Number of the search; `FROM_START` for a set that was polished from a given start.
-    search: Index
+    constants: Array  #: Shape (sets, n).
+    cost: Array  #: Shape (sets,).
+    converged: Mask  #: Shape (sets,). Whether nothing was left to gain; otherwise the steps ran out.
+    evaluations: int  #: Sets of constants whose cost was computed.
+    search: Index  #: Shape (sets,). Number of the search; `FROM_START` for a set that was polished from a given start.
 
     @property
     def searches(self) -> int:

@@ -32,16 +32,11 @@ def blocks(count: int, doubles: int) -> list[slice]:
 class Conditions(Struct, frozen=True, eq=False):
     """What the cost of a set of constants counts: one row for each set, or one for all."""
 
-    #: Shape (sets, rows). Weights of the rows, as shares of one.
-    shares: Array
-    #: Shape (sets, 1). Weighted mean measured value: a replicate's cost is that of a fit with its weights.
-    mean: Array
-    #: Shape (sets, n). Scales of the constants in the penalty.
-    scale: Array
-    #: Shape (sets,). λ.
-    strength: Array
-    #: Shape (sets, rows). Measured values.
-    measured: Array
+    shares: Array  #: Shape (sets, rows). Weights of the rows, as shares of one.
+    mean: Array  #: Shape (sets, 1). Weighted mean measured value: a replicate's cost is that of a fit with its weights.
+    scale: Array  #: Shape (sets, n). Scales of the constants in the penalty.
+    strength: Array  #: Shape (sets,). λ.
+    measured: Array  #: Shape (sets, rows). Measured values.
     #: Shape (sets, n). Scaled constants that the penalty pulls towards: zero, but where a replicate draws them.
     centre: Array
 
@@ -54,21 +49,16 @@ class Conditions(Struct, frozen=True, eq=False):
 class Problem(Struct, frozen=True, dict=True):
     """Predicted values as a function of constants, and the measured values they should match."""
 
-    #: Constants (sets, n) → predicted values (sets, rows), in the target's unit.
-    predict: Callable[[Array], Array]
+    predict: Callable[[Array], Array]  #: Constants (sets, n) → predicted values (sets, rows), in the target's unit.
     #: Constants (sets, n) → (predicted values, derivatives of shape (sets, rows, n)).
     jacobian: Callable[[Array], tuple[Array, Array]]
-    #: Shape (rows,). In the target's unit.
-    measured: Array
-    #: Shape (rows,). Not negative.
-    weights: Array
+    measured: Array  #: Shape (rows,). In the target's unit.
+    weights: Array  #: Shape (rows,). Not negative.
     #: Shape (n,). Bounds of the constants.
     lower: Array
     upper: Array
-    #: Shape (n,). The penalty is on constants divided by their scales.
-    scale: Array
-    #: Shape (n,). The constants with a penalty.
-    penalised: Mask
+    scale: Array  #: Shape (n,). The penalty is on constants divided by their scales.
+    penalised: Mask  #: Shape (n,). The constants with a penalty.
     #: Shape (n,). The constants in which the prediction is homogeneous of degree one: solved by least squares given the
     #: others.
     coefficient: Mask

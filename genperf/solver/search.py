@@ -91,16 +91,11 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> O
 class _Space(Struct, frozen=True):
     """The searched space: constants by their positions, some of them by their logarithms."""
 
-    #: Shape (n,). Values of the constants that are not searched.
-    start: Array
-    #: Shape (d,).
-    positions: Index
-    #: Shape (d,).
-    logarithmic: Mask
-    #: Shape (d,). A constant is divided by it before the logarithm is taken.
-    unit: Array
-    #: Shape (2, d). Lower and upper ends.
-    box: Array
+    start: Array  #: Shape (n,). Values of the constants that are not searched.
+    positions: Index  #: Shape (d,).
+    logarithmic: Mask  #: Shape (d,).
+    unit: Array  #: Shape (d,). A constant is divided by it before the logarithm is taken.
+    box: Array  #: Shape (2, d). Lower and upper ends.
 
     def sets(self, points: Array) -> Array:
         """Return the constants of points before the coefficients are solved for, (points, d) → (points, n)."""
@@ -219,15 +214,12 @@ class Solution(Struct, frozen=True):
     #: Shape (n,).
     constants: Array
     cost: float
-    #: Whether the polish converged.
-    converged: bool
-    #: Sets of constants whose cost was computed.
-    evaluations: int
+    converged: bool  #: Whether the polish converged.
+    evaluations: int  #: Sets of constants whose cost was computed.
     #: `restarts`, `agreed`: searches made, and how many of them reached the least cost.
     restarts: int
     agreed: int
-    #: Members of the population of each search of `de`; 0 where nothing was evolved.
-    population: int = 0
+    population: int = 0  #: Members of the population of each search of `de`; 0 where nothing was evolved.
 
 
 def solve(problem: Problem, solver: str = "projected", seed: int = 0, restarts: int = RESTARTS) -> Solution:

@@ -329,31 +329,33 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
 
 
 def _other_counts(texts: Mapping[str, list[str]]) -> tuple[set[str], set[str]]:
-    """Return the counts of something else than a run's devices, such as loaders, and those of each node's devices."""
+    """Return the columns that count no devices of a run, such as loaders, and those that count a node's devices."""
     levels = {n: level for n in texts if (level := meant_by(n)) in (*LEVELS, "devices_per_node")}
     counts = {n: np.array([number_in(text) for text in texts[n]]) for n in levels}
-    workers, nodes, inside = ([n for n in levels if levels[n] == level] for level in (*LEVELS, "devices_per_node"))
+    workers, nodes, per_node = ([n for n in levels if levels[n] == level] for level in (*LEVELS, "devices_per_node"))
     pairs = {(n, k): np.isfinite(counts[n] + counts[k]) for n, k in itertools.permutations(levels, 2)}
+    # Of two columns their cells in the rows that have both.
     both = {(n, k): (counts[n][filled], counts[k][filled]) for (n, k), filled in pairs.items() if filled.any()}
     vary = {n for n in levels if len({*texts[n]} - {""}) > 1}
-    grows = vary & {*workers} or any(np.ptp(np.multiply(*both[n, k])) for n in nodes for k in inside if (n, k) in both)
-    # What stays as devices grow is a number of loaders, say, or of the devices that a process has.
-    others = {n for n in workers if n not in vary and grows}
-    fewer = set[str]()
-    for (n, k), (of_one, of_all) in both.items():
-        # On more nodes than devices these are those of each node, and so are as many as there are up to its number.
-        is_full = np.any(of_one < of_all) and np.array_equal(of_one, np.minimum(of_all, of_one.max()))
-        on_more_nodes = levels[k] == "nodes" and np.any(of_one < of_all)
-        fewer |= {n} if levels[n] == "workers" and (on_more_nodes or (levels[k] == "workers" and is_full)) else set()
+    products = (np.multiply(*both[n, k]) for n in nodes for k in per_node if (n, k) in both)
+    devices_vary = bool(vary & {*workers}) or any(map(np.ptp, products))
+    # A count that stays as the devices grow is one of loaders, say, or of the devices that a process has.
+    others = {n for n in workers if n not in vary and devices_vary}
+    of_nodes = set[str]()
+    for (n, k), (cells, other_cells) in both.items():
+        is_less, kinds = bool(np.any(cells < other_cells)), (levels[n], levels[k])
+        # Fewer devices than nodes are those of a node, and so are as many as all others up to the number in a node.
+        fills_nodes = is_less and np.array_equal(cells, np.minimum(other_cells, cells.max()))
+        if (kinds == ("workers", "nodes") and is_less) or (kinds == ("workers", "workers") and fills_nodes):
+            of_nodes.add(n)
         # One task that a launcher starts on each node is no device; nor is a node's number of them that of several.
-        others |= (
-            {n} if {levels[n], levels[k]} == {"devices_per_node"} and n not in vary and max(of_one) == 1 else set()
-        )
-        of_node = (levels[n], levels[k]) == ("workers", "devices_per_node") and np.array_equal(of_one, of_all)
-        others |= {n} if of_node and any(np.any(counts[node] > 1.0) for node in nodes) else set()
-    fewer -= others
-    others |= {n for n in fewer if inside or not np.any(counts[n] > 1.0)}
-    return others, fewer - others
+        is_task = {*kinds} == {"devices_per_node"} and n not in vary and max(cells) == 1
+        is_of_node = kinds == ("workers", "devices_per_node") and np.array_equal(cells, other_cells)
+        if is_task or (is_of_node and any(np.any(counts[node] > 1.0) for node in nodes)):
+            others.add(n)
+    of_nodes -= others
+    others |= {n for n in of_nodes if per_node or not np.any(counts[n] > 1.0)}
+    return others, of_nodes - others
 
 
 def _devices_of_nodes(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:

@@ -94,18 +94,14 @@ Learner = Callable[[Table, pd.DataFrame, float, int], LearnerForecast]
 class _Rows(Struct, frozen=True, eq=False):
     """Features of a training part and of the configurations to predict."""
 
-    #: Shape (training rows, features).
-    x: Array
-    #: Shape (training rows,). Logarithms of the target.
-    y: Array
-    #: Shape (training rows,).
-    weights: Array
+    x: Array  #: Shape (training rows, features).
+    y: Array  #: Shape (training rows,). Logarithms of the target.
+    weights: Array  #: Shape (training rows,).
     #: Shape (rows, features).
     new: Array
     interval: float
     seed: int
-    #: The name of the table, for messages.
-    source: str
+    source: str  #: The name of the table, for messages.
 
 
 def _regression(logarithms: Callable[[_Rows], Sequence[Array]], plain: bool = False) -> Learner:

@@ -53,12 +53,9 @@ class ModelScore:
     #: median of the repeats, and `predicted`, `lower`, `upper`, in the target's unit, NaN where the model gives none;
     #: `verdict` (``ok``, ``caution``, ``extrapolating-blind``), None for a learner.
     predictions: pd.DataFrame
-    #: Wall time of all its fits and predictions.
-    seconds: float = 0.0
-    #: Which configurations it left unpredicted, and why.
-    notes: tuple[Note, ...] = ()
-    #: Why it predicted nothing at all.
-    failed: str | None = None
+    seconds: float = 0.0  #: Wall time of all its fits and predictions.
+    notes: tuple[Note, ...] = ()  #: Which configurations it left unpredicted, and why.
+    failed: str | None = None  #: Why it predicted nothing at all.
     #: `mape`, `median_ape`, `rmse`, `r2`, `coverage`, `width`: over the configurations it predicted: mean and median
     #: absolute error (%), root mean squared error (in the target's unit), coefficient of determination, share of
     #: measured values inside their intervals (%), median width of the intervals relative to the measured value (%).
@@ -106,20 +103,16 @@ class Validation(PrintedAnswer, frozen=True, eq=False):
     10.0
     """
 
-    #: The scores in the requested order.
-    models: tuple[ModelScore, ...]
+    models: tuple[ModelScore, ...]  #: The scores in the requested order.
     #: Groups and factors of the held-out configurations, a row for each of the predictions.
     configurations: pd.DataFrame
     scheme: str
     #: Nominal coverage of the intervals.
     interval: float = 0.9
     seed: int = 0
-    #: Where the table comes from.
-    source: str = ""
-    #: On the choice of models.
-    notes: tuple[Note, ...] = ()
-    #: The measured quantity.
-    target: Target = TIME_TARGET
+    source: str = ""  #: Where the table comes from.
+    notes: tuple[Note, ...] = ()  #: On the choice of models.
+    target: Target = TIME_TARGET  #: The measured quantity.
 
     def __getitem__(self, model: str) -> ModelScore:
         """Return the score of a model by name."""
@@ -198,13 +191,11 @@ class Task(Struct, frozen=True, eq=False):
     #: A learner, a family, a formula or ``auto``.
     model: str
     train: Table
-    #: Groups and factors of the held-out configurations.
-    data: pd.DataFrame
+    data: pd.DataFrame  #: Groups and factors of the held-out configurations.
     #: Nominal coverage.
     interval: float
     seed: int
-    #: Options of `genperf.fit`.
-    options: Mapping[str, Any]
+    options: Mapping[str, Any]  #: Options of `genperf.fit`.
 
 
 class Outcome(Struct, frozen=True, eq=False):
@@ -213,10 +204,8 @@ class Outcome(Struct, frozen=True, eq=False):
     #: Shape (5, rows). The prediction and the ends of its interval in the target's unit, the verdict, which a learner
     #: does not give, and the reason for it or for a missing prediction; None where there is none.
     answers: Objects
-    #: Why nothing is predicted.
-    error: GenperfError | None = None
-    #: Wall time.
-    seconds: float = 0.0
+    error: GenperfError | None = None  #: Why nothing is predicted.
+    seconds: float = 0.0  #: Wall time.
 
 
 def validate(

@@ -27,8 +27,7 @@ SCHEMES: dict[str, str] = {
 class Split(Struct, frozen=True, eq=False):
     """One fold."""
 
-    #: What is held out, in words or as a number.
-    name: str
+    name: str  #: What is held out, in words or as a number.
     #: Shape (rows,). Rows of the table; those in neither are not used.
     train: Mask
     test: Mask

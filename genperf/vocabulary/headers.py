@@ -133,8 +133,7 @@ Kind = Literal["time", "rate", "quantity", ""]
 class Header(Struct, frozen=True):
     """What a column's header says."""
 
-    #: A rate is a throughput. Empty where the header tells none of them.
-    kind: Kind = ""
+    kind: Kind = ""  #: A rate is a throughput. Empty where the header tells none of them.
     #: Of the cells: of a time one of `TIME_UNITS`, of a rate the unit of time in the
     #: denominator.
     unit: str = ""
@@ -144,10 +143,8 @@ class Header(Struct, frozen=True):
     shared: bool = False
     #: What a time is of: a step, or work that all workers share (an epoch, a job), however many they are.
     of: Literal["step", "job", ""] = ""
-    #: What a rate is of one of.
-    level: Literal["workers", "nodes"] = "workers"
-    #: Of how many steps together a time is.
-    steps: int = 1
+    level: Literal["workers", "nodes"] = "workers"  #: What a rate is of one of.
+    steps: int = 1  #: Of how many steps together a time is.
 
 
 #: `Time (seconds)` of `Time (seconds) N=10000`: a header up to its unit, with words behind it.

@@ -195,7 +195,10 @@ def next_line(facts: Facts) -> str:
 def decision_sentence(
     expected: Expectation, facts: Facts | None, where: str, name: str, value: str, beside: str
 ) -> str:
-    """Return what to decide in one sentence of at most three numbers, from the first row of the card as texts."""
+    """Return what to decide in one sentence; `name`, `value` and `beside` are texts of the card's first row.
+
+    Its reasons come in this order: a plan, a run that fails, growth that does not pay, a blind verdict, the prediction.
+    """
     if facts is not None and facts.plan is not None:
         return capitalised(_plan_decision(facts.plan))
     if fails := fits_text(expected.fits):

@@ -87,14 +87,17 @@ def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, fu
 
 
 def doubted_efficiency(growth: GrowthCounts) -> str:
-    """Return why an efficiency is doubted that runs cannot have, or that follows from a flat rate; else empty."""
+    """Return why an efficiency may be wrong: it is far above 100 %, or the rate may be that of each device; else empty.
+
+    A rate that hardly changes along the devices is likely that of each: its speed-up then is the efficiency.
+    """
     efficiency = growth.target.efficiency
     if efficiency is not None and efficiency.value > MOST_EFFICIENCY:
         return f"hardly so: the runs show little of what {noun_of(growth.name)} alone change"
     has_grown = growth.target.count >= LEAST_GROWN * growth.smallest.count
-    if not (growth.of_all_or_each and has_grown and growth.sample != RELATIVE and counts_devices(growth.name)):
-        return ""
-    if not 1.0 / MOST_SLOWED < (speedup := growth.speedup or 0.0) < MOST_EFFICIENCY:
+    may_be_of_each = growth.of_all_or_each and growth.sample != RELATIVE and counts_devices(growth.name)
+    speedup = growth.speedup or 0.0
+    if not (may_be_of_each and has_grown and 1.0 / MOST_SLOWED < speedup < MOST_EFFICIENCY):
         return ""
     device = singular(growth.name)
     header = f"its header then ends in '/{device}'"
@@ -108,7 +111,10 @@ def percent_text(share: Interval, interval: float) -> str:
 
 
 def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") -> str:
-    """Return how sure a prediction is: the interval of a new run, what was held out, the verdict, others' worth."""
+    """Return how sure a prediction is: its interval, the held-out error, the verdict with its reason, and its `worth`.
+
+    `worth` is what forecasts like this one were worth on published series.
+    """
     # Reasons are one text: the first belongs to the verdict, the others are sentences.
     verdict_reason, *reasons = expected.reason.split("; ")
     rate = growth.throughput(expected.value)
@@ -118,10 +124,10 @@ def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") 
         _, low, high, unit = texts_in_unit(*expected.value.ends)
     else:
         _, low, high, unit = *map(three_digits, expected.value.ends), expected.unit
-    # The verdict's reason may report it.
-    is_reason = f"predicting {expected.held_out_of.partition(' predicted ')[0]} from" in expected.reason
-    held_out = "" if is_reason else "nothing could be held out to test it"
-    if expected.held_out is not None and not is_reason:
+    # The verdict's reason may report the held-out error already: `predicting workers=16 from smaller scales …`.
+    is_reported = f"predicting {expected.held_out_of.partition(' predicted ')[0]} from" in expected.reason
+    held_out = "" if is_reported else "nothing could be held out to test it"
+    if expected.held_out is not None and not is_reported:
         held_out = f"the held-out error is {error_text(expected.held_out, 1)} ({expected.held_out_of})"
     at_best = "if it does not, it lies" if expected.fails else "a new run lies"
     # Nobody relies on the time of a run that fails.
@@ -202,7 +208,10 @@ def pays_sentence(growth: GrowthCounts, expected: Expectation, in_plan: bool = F
 
 
 def money_text(growth: GrowthCounts, expected: Expectation, in_plan: bool) -> str:
-    """Return `GrowthCounts.costs` with the interval at the configuration; nothing without a price, told in a plan."""
+    """Return what a million samples, or a job, cost at the start and here, with the price unless a plan tells it.
+
+    There is nothing without a price.
+    """
     start, target, price = growth.start, growth.target, growth.price
     if price is None:
         return ""
@@ -301,7 +310,7 @@ def crossover_sentence(before: str, after: str, turn: Turn) -> str:
 
 
 def _stays(subject: str, what: str, turn: Turn) -> str:
-    """Return whether something stays the largest up to the last count, as far as the draws decide it."""
+    """Return whether a `subject` stays `what` it is, such as the largest, up to the last count: surely or likely."""
     stays, upto = f"stays {what}", f"up to {count_text(turn.upto, turn.along)}"
     if turn.reached < WORDS_LEAST_SHARE:
         return f"{subject} {stays} {upto}"

@@ -21,12 +21,9 @@ LIKELY_TO_FIT = 0.95
 class Mark(NamedTuple):
     """A reason that some rows have in common, before it is worded."""
 
-    #: Their positions.
-    rows: npt.NDArray[np.intp]
-    #: A key of `REASONS`.
-    about: str
-    #: The grade that the reason gives, as a place in the verdicts; one for all these rows or one each.
-    level: Any
+    rows: npt.NDArray[np.intp]  #: Their positions.
+    about: str  #: A key of `REASONS`.
+    level: Any  #: The grade that the reason gives, as a place in the verdicts; one for all these rows or one each.
     #: One value for all these rows, or an array with one for each; a pair of a name and values is a reason by itself.
     values: Mapping[str, Any]
 
