@@ -107,7 +107,10 @@ class History(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def next_level(self) -> tuple[Array, Array, Array, Array]:
-        """The level of the next session, shape (ratios, 1): centre, variance of a run, its own over that, weight."""
+        """The level of the next session for each pair of supposed ratios, shape (ratios, 1).
+
+        Its centre, the variance of a run, its own variance over that, and the weight of the pair by the evidence.
+        """
         sizes = np.bincount(self.sessions)[-MOST_SESSIONS:]
         if len(sizes) < FEWEST_SESSIONS:
             unit = np.ones((1, 1))
@@ -191,7 +194,7 @@ class Verification(PrintedAnswer, frozen=True, eq=False):
 
     @property
     def findings(self) -> list[tuple[str, str, bool]]:
-        """The name, the line and whether it is slower of each run, and of all at the end: the cases of a report."""
+        """The cases of a report, one a run and one of all at the end: its name, its line, and whether it is slower."""
         findings, inside = list[tuple[str, str, bool]](), 0
         for number, (at, _, *numbers, place) in enumerate(self.runs.itertuples(index=False), 1):
             inside, slow = inside + (place == "inside"), number - 1 in self.alarm.slower

@@ -538,7 +538,7 @@ def ask_recognised(
     if measured_header.kind == "rate" and (header.kind == "time" or is_of_each):
         # The time of a step is wanted, or the rate of each device, and a rate of all was measured.
         answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
-    answer = with_limit(answer, question.limit)
+    answer = with_limit(answer, question.limit) if question.limit else answer
     return replace(answer, notes=(*notes_of_question, *notes, *answer.notes))
 
 
@@ -679,7 +679,7 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
         examples = "; ".join(", ".join(key) for key in list(dict.fromkeys(keys))[:4])
         raise TableError(f"no run has {join_values({n: at[n] for n in names if n in at})}", hint=f"one of {examples}")
     rows_of = {key: np.array([run_key == key for run_key in keys]) for key in matching}
-    best = _richest(rows_of, reading, at)
+    best = matching[0] if len(matching) == 1 else _richest(rows_of, reading, at)
     # The levels of each series by column, those of the best first.
     levels = {key: dict(zip(names, key, strict=True)) for key in (best, *(k for k in matching if k != best))}
     free = [n for n in names if n not in at and len({of_key[n] for of_key in levels.values()}) > 1]

@@ -11,7 +11,7 @@ import numpy as np
 
 from genperf.arrays import AnyArray, Array, Columns
 from genperf.attribution.answers import Scaling
-from genperf.attribution.ladder import Ladder, steps_along_workers
+from genperf.attribution.ladder import steps_along_workers
 from genperf.attribution.scaling import KNEE_LEVEL, efficiency_at, scaling_along
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.facts import ENDS, Expectation, GrowthCounts, Interval, Paid, Stage, Training, ends_of
@@ -211,7 +211,10 @@ def growth_of(
         # Where the series departs from what is known of series, it pays with a probability of one half.
         departing = departs(np.log2(counts[target_place] / curve.steps.largest))
         chance = (1.0 - departing) * chance + 0.5 * departing
-        peak = _peak(curve.steps, samples, start_place)
+        # The largest measured throughput, where a larger count and the start come behind it.
+        measured, log_times = curve.steps.measured
+        best = measured[int(np.argmax(samples[measured] / np.exp(log_times)))] if len(measured) else target_place
+        peak = float(counts[best]) if best < max(measured, default=0) and best < start_place else None
     return GrowthCounts(
         name=curve.along,
         paid_name=paid_for(panel, per, price)[0] if quantities.has("machines") else curve.along,
@@ -231,13 +234,6 @@ def growth_of(
         price=price,
         peak=peak,
     )
-
-
-def _peak(steps: Ladder, samples: Array, start: int) -> float | None:
-    """Return the count of the largest measured throughput, where it is below the start and another measured count."""
-    places, log_times = steps.measured
-    best = places[int(np.argmax(samples[places] / np.exp(log_times)))] if len(places) else start
-    return float(steps.counts[best]) if best < max(places, default=0) and best < start else None
 
 
 def _stage(curve: Scaling, place: int, amounts: Mapping[str, Array]) -> Stage:

@@ -229,7 +229,10 @@ class _Side(Struct, frozen=True, eq=False):
 
 
 def _under_one(model: FitResult, queries: Sequence[Query]) -> tuple[list[_Side], Array, Array | None]:
-    """Return two configurations of one model, the shares of the draws, and the change of all that a draw predicts."""
+    """Return two configurations of one model, the shares of its draws, and the change of the whole value in each draw.
+
+    The change is None where it is that of the terms together.
+    """
     columns = {name: np.concatenate([query.columns[name] for query in queries]) for name in queries[0].columns}
     split = term_contributions(model, columns)
     sides = [_Side(model, query, split, row, split.drawn[..., row]) for row, query in enumerate(queries)]
@@ -238,7 +241,7 @@ def _under_one(model: FitResult, queries: Sequence[Query]) -> tuple[list[_Side],
 
 
 def _under_two(models: Sequence[FitResult], queries: Sequence[Query]) -> tuple[list[_Side], Array, None]:
-    """Return one configuration of each of two models, whose draws are paired by their shares, in a fixed order."""
+    """Return a configuration of each of two models with `PAIRED_DRAWS` draws of each, as often as their shares are."""
     sides = []
     # Each draw comes so often as it is hit by evenly spaced points of the cumulative shares.
     levels = (np.arange(PAIRED_DRAWS) + 0.5) / PAIRED_DRAWS

@@ -219,7 +219,10 @@ def _scaling_columns(panel: Panel) -> list[str]:
 
 
 def _configurations_at(panel: Panel, at: dict[str, Any]) -> list[int]:
-    """Return the places of configurations at given levels, `MOST_RUNS` at most, of one combination of the open ones."""
+    """Return the places of the measured configurations with the values `at`: `MOST_RUNS` at most, from the whole scale.
+
+    Of the factors that are left open they have the combination that most runs have.
+    """
     names = [f.name for f in panel.factors]
     scaled = {*_scaling_columns(panel), panel.along().name}
     requested: dict[str, Any] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from genperf.facts import Paid
+    from genperf.panel.panel import Panel
     from genperf.prediction.bands import Band
     from genperf.result import FitResult, GroupedResult
     from genperf.table.cells import Cells
@@ -69,12 +70,11 @@ def predict(
 ) -> None:
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
     from genperf.cli.options import alternatives, model_or_table, pairs, values_at
-    from genperf.panel.configurations import forecast_at, left_open
-    from genperf.panel.quantities import paid_for, price_of, quantities_of, training_of
+    from genperf.panel.configurations import forecast_at
+    from genperf.panel.quantities import price_of, quantities_of, training_of
     from genperf.prediction.schema import cells_of
     from genperf.table.cells import records
-    from genperf.words.growth import price_text, prices_text
-    from genperf.words.numbers import rate_unit, taken_text, with_article
+    from genperf.words.numbers import rate_unit, taken_text
 
     data, at = alternatives(data=data, at=at)
     if bool(data) == bool(at):
@@ -98,19 +98,11 @@ def predict(
     if replaced := [name for name in fitted.first.predicted_names if cells is not None and name in cells.columns]:
         refused.append(f"columns of the data are replaced by the predictions of that name: {listed(replaced)}")
     out.notes(refused)
-    if not data:
-        panel = fitted.first.panel
-        run = {factor.name: plain[factor.name][0] for factor in panel.factors if factor.name in plain}
-        open_factors = left_open(panel, {f.name: f.lower for f in panel.factors} | run, question)
-        if taken := {name: plain[name].tolist() for name in open_factors if name in plain}:
-            out.note(taken_text(taken))
+    if not data and (taken := _taken(fitted.first.panel, plain, question)):
+        out.note(taken_text(taken))
     predicted, prices = with_derived(fitted, plain, shows, (paid, per), interval, training.given)
     if "cost" in shows and prices:
-        panel = fitted.first.panel
-        samples = fitted.first.schema.target.samples
-        unit_of_work = with_article(panel.timed if panel.measured_work is None else samples.removesuffix("s"))
-        texts = [price_text(price.text, paid_for(panel, per, price)[0]) for price in prices]
-        out.note(f"cost is that of {unit_of_work}, at {prices_text(texts)}")
+        out.note(_price_note(fitted.first, prices, per))
     if not out.written({"predictions": records(predicted)} if out.as_json else {}, predicted) and not out.output:
         printed = rounded(predicted, fitted, shows)
         show_predictions(printed)
@@ -119,6 +111,28 @@ def predict(
         if units_shown := [f"{name} in {unit}" for name, unit in units.items() if name in printed and unit]:
             out.note(", ".join(units_shown))
     out.draw(lambda: _figure(fitted, predicted, interval))
+
+
+def _taken(panel: Panel, predicted: Mapping[str, Cells], question: Collection[str]) -> dict[str, list[Any]]:
+    """Return the values of the factors that a question leaves open, in each of its predictions."""
+    from genperf.panel.configurations import left_open
+
+    run = {factor.name: predicted[factor.name][0] for factor in panel.factors if factor.name in predicted}
+    open_factors = left_open(panel, {f.name: f.lower for f in panel.factors} | run, question)
+    return {name: predicted[name].tolist() for name in open_factors if name in predicted}
+
+
+def _price_note(model: FitResult, prices: Sequence[Paid], per: str | None) -> str:
+    """Return what a cost is of, a step or a sample, and at which prices."""
+    from genperf.panel.quantities import paid_for
+    from genperf.words.growth import price_text, prices_text
+    from genperf.words.numbers import with_article
+
+    panel = model.panel
+    samples = model.schema.target.samples
+    unit_of_work = with_article(panel.timed if panel.measured_work is None else samples.removesuffix("s"))
+    texts = [price_text(price.text, paid_for(panel, per, price)[0]) for price in prices]
+    return f"cost is that of {unit_of_work}, at {prices_text(texts)}"
 
 
 def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], interval: float) -> Figure:

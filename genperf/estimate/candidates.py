@@ -149,7 +149,7 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
 
 
 def _simplicity(candidate: Candidate) -> tuple[float, float, int]:
-    """Return constants, −λ and, where they matter, the maxima of the total: the simplest candidate has the least."""
+    """Return a key that sorts the simplest candidate first: few constants, a large λ, few maxima in the total."""
     total = candidate.expression.total
     maxima = render(total).count("max(") if total is not None and _undetermined(candidate) else 0
     return candidate.expression.freedom, -candidate.strength, maxima

@@ -11,7 +11,7 @@ priors: about the known bytes of each part for θ, about nothing for β and the 
 what the runs leave open: κ ≤ 1 is what makes the outcomes of held-out runs most likely.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from statistics import NormalDist
 
@@ -271,14 +271,7 @@ def _by_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | N
     sizes = np.array([np.broadcast_to(evaluate(node, runs.columns), rows) for node in size_formulas.values()], float)
     if not np.all(np.isfinite(sizes)) or np.any(sizes < 0.0) or not np.all(sizes.sum(axis=0) > 0.0):
         return None
-    # The prior is about the known bytes of each part, or about equal shares, in the unit of the measured memory.
-    if factors.has("parameters"):
-        tokens = {"tokens": 1.0 if factors.has("sequence") else SUPPOSED_SEQUENCE}
-        scales = np.array([PARTS[name].per_size * tokens.get(PARTS[name].of, 1.0) for name in size_formulas])
-    else:
-        scales = np.array([1.0 / _geometric_mean(sizes_of_part[sizes_of_part > 0.0]) for sizes_of_part in sizes])
-    measured = runs.measured[np.isfinite(runs.measured)]
-    scales = scales * _geometric_mean(measured) / _geometric_mean(scales @ sizes)
+    scales = _prior_scales(factors, [*size_formulas], sizes, runs.measured[np.isfinite(runs.measured)])
     law = _MemoryLaw(np.log(np.maximum(sizes * scales[:, None], 1e-300)), list(size_formulas), factors, runs)
     theta, log_s, c, _, beta, gamma, delta = law.split(law.solved(np.ones(rows)))
     kappa, likelihood = runs.calibrated(lambda train: law.margins(law.solved(train.astype(float)))[0])
@@ -291,6 +284,16 @@ def _by_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | N
     # What a demand and a level take off the margin: s·β, and s·(δ − γ).
     margin = sharpness * np.concatenate([c, beta, delta - gamma])
     return runs.feasibility(margin, Need(formula, _rounded(sharpness))), likelihood
+
+
+def _prior_scales(factors: Panel, names: Sequence[str], sizes: Array, measured: Array) -> Array:
+    """Return the supposed memory of each part per size, in the measured unit: its known bytes, or in equal shares."""
+    if factors.has("parameters"):
+        tokens = {"tokens": 1.0 if factors.has("sequence") else SUPPOSED_SEQUENCE}
+        scales = np.array([PARTS[name].per_size * tokens.get(PARTS[name].of, 1.0) for name in names])
+    else:
+        scales = np.array([1.0 / _geometric_mean(sizes_of_part[sizes_of_part > 0.0]) for sizes_of_part in sizes])
+    return np.asarray(scales * _geometric_mean(measured) / _geometric_mean(scales @ sizes))
 
 
 def _part_sizes(factors: Panel) -> dict[str, Node]:

@@ -362,7 +362,7 @@ def last_point_error(medians: Table, name: str, held: Mask) -> float | None:
 
 
 def look_back(medians: Sequence[Table], errors_of: Callable[[Index, Mask, Mask], Array]) -> list[list[Evidence]]:
-    """Predict the largest scales of each extrinsic factor from those below: 8 from 1–4, then 4 from 1–2."""
+    """Return for each table how well its largest scales are predicted from those below: 8 from 1–4, then 4 from 1–2."""
     evidence: list[list[Evidence]] = [[] for _ in medians]
     for factor in (f for f in medians[0].numeric if f.role == "extrinsic"):
         values = np.stack([m.columns[factor.name] for m in medians])

@@ -34,7 +34,7 @@ def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> 
     pairs = zip(readings, weighted, strict=True)
     members = tuple(_member(joint, wide, r.share, len(weighted) > 1, noise) for r, wide in pairs)
     options: dict[str, str | float | None] = {"approach": "series", "scale": series.column}
-    notes = [*notes_of(table, series), *hint_notes(series)]
+    notes = [*notes_of(table, series), *(hint_notes(series) if series.hinted else ())]
     more, notes_of_shared = shared.notes(", ".join(table.key), series)
     evidence = _look_back(series, shared.cluster)
     # Draws that pass through what was borrowed are another forecast.

@@ -55,8 +55,6 @@ def hint_tilt(series: MeasuredSeries) -> Array | None:
 
 def hint_notes(series: MeasuredSeries) -> tuple[Note, ...]:
     """Say what a hint was used for, why it was not, and where the measured times contradict it."""
-    if not series.hinted:
-        return ()
     exchange = series.exchange
     if exchange is None:
         text = 'the bandwidth is not used: how many bytes a step exchanges is not known; --hint "parameters=110M"'

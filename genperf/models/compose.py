@@ -37,15 +37,7 @@ def compose(
     ('c + a*samples/slots', ['s', 's/sample'])
     """
     trees = {name: _without_absent_factors(parse(text).node, factors) for name, text in terms.items()}
-    # A term is zero, or constant, over the measured range where it is so at all of its corners; where the range of a
-    # factor is not known, it is taken for neither.
-    at_corners = {name: values for name, tree in trees.items() if (values := _corners(tree, factors)) is not None}
-    zero_terms = {name for name, values in at_corners.items() if not values.any()}
-    constant_terms = {name for name, values in at_corners.items() if np.ptp(values) == 0.0}
-    constant_terms -= zero_terms
-    dropped = {name for name, beside in (spare or {}).items() if name in trees and beside in constant_terms}
-    if trees.keys() - zero_terms:
-        dropped |= zero_terms
+    dropped = _terms_not_shown(trees, factors, spare or {})
     trees = {name: tree for name, tree in trees.items() if name not in dropped}
     law = None if total is None else _without(parse(total).node, dropped)
     shape_of, columns = {shape.name: shape for shape in shapes}, {f.name for f in factors.factors}
@@ -65,6 +57,19 @@ def compose(
             by_name[name] = node
     written = tuple(Term(name, tree) for name, tree in trees.items())
     return Expression(family, written, tuple(constants), law).substituted(by_name)
+
+
+def _terms_not_shown(trees: Mapping[str, Node], factors: Panel, spare: Mapping[str, str]) -> set[str]:
+    """Return the terms that the rows cannot show: those that are zero, and `spare` ones beside a constant one.
+
+    `{"serial": "parallel"}` spares the serial term where the parallel one is constant over the measured range. A term
+    is zero or constant there where it is so at all corners; where the range of a factor is not known, it is neither.
+    """
+    at_corners = {name: values for name, tree in trees.items() if (values := _corners(tree, factors)) is not None}
+    zero_terms = {name for name, values in at_corners.items() if not values.any()}
+    constant_terms = {name for name, values in at_corners.items() if np.ptp(values) == 0.0} - zero_terms
+    dropped = {name for name, beside in spare.items() if name in trees and beside in constant_terms}
+    return dropped | zero_terms if trees.keys() - zero_terms else dropped
 
 
 def _without_absent_factors(node: Node, factors: Panel) -> Node:
@@ -89,7 +94,7 @@ def _unit(constant: str, terms: Iterable[Node]) -> str:
 
 
 def _powers(node: Node, constant: str) -> Counter[str]:
-    """Return the powers of the units in the product that a constant is in: {"sample": 1} of `a*samples/workers`."""
+    """Return the units, with their powers, of the product with a constant: {"sample": 1} of `a*samples/workers`."""
     match node:
         case Name(name):
             return Counter({UNITS[name]: 1} if name in UNITS else {})

@@ -218,7 +218,7 @@ def assemble(
     failures = pd.DataFrame({name: checked[name][lost] for name in settings})
     failures = failures.sort_values(sorted(settings), ignore_index=True)
     factors = measure_factors(frame, roles.factors, roles.group)
-    kind = _kind_by_throughput(roles, measurement, columns, usable)
+    kind = _kind_by_throughput(roles, measurement, columns, usable) if measurement.kind == "throughput" else None
     # The notes: on rows and groups that are left out, on the factors, on the work of a step.
     notes = [*opened.steps, *measurement.notes(), *(_rejected_notes(rejected) if rejected else ())]
     if weightless:
@@ -255,8 +255,8 @@ def assemble(
 
 def _kind_by_throughput(roles: Roles, measurement: Measurement, columns: Columns, usable: Mask) -> Scaling | None:
     """Return the kind of scaling that the work of a step, time · throughput, shows beside the workers or nodes."""
-    axis = roles.panel.axis if measurement.kind == "throughput" else None
-    if axis is None or axis.factor is None or axis.counts_other:
+    axis = roles.panel.axis
+    if axis.factor is None or axis.counts_other:
         return None
     work = columns.number(TIME)[usable] * columns.number(measurement.column)[usable]
     return kind_of_work(work, columns.number(axis.factor.name)[usable])

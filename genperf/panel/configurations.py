@@ -174,7 +174,7 @@ def completed(
     that cannot exist are let through, which a grid leaves out by its conditions.
     """
     machine, factors = panel.machine, {f.name: f for f in panel.factors}
-    columns = _with_inputs_of_runs(panel, columns, rows) if fill and panel.runs else columns
+    columns = _with_inputs_of_runs(panel, columns, rows) if fill and panel.runs and panel.inputs else columns
     requested_parts = parts_given(panel, columns)
     machine.refuse_unknown_node_size(requested_parts)
     settled = machine.settled(requested_parts)

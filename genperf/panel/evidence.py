@@ -541,7 +541,10 @@ def _measurement_of_rate(name: str, header: Header, of_all: str, is_of_steps: bo
 def _units_of_rate(
     name: str, header: Header, names: Sequence[str], scale: str | None, mapping: Mapping[str, str]
 ) -> str:
-    """Return how many devices or nodes a rate of one is multiplied by, as a formula; empty where nothing is counted."""
+    """Return what a rate of one device or node is multiplied by, as a formula: `gpus`, `nodes*gpus_per_node`; or empty.
+
+    It is the scale where the rate names that, `img/s/rank` of ranks, or no level of the cluster is counted.
+    """
     scale = None if scale is not None and is_size(scale) else scale
     candidates = [n for n in names if n != name and n not in mapping.values()]
     named = {c: column_of(c, candidates) for c in (*LEVELS, "devices_per_node", *WAYS)} | {**mapping}

@@ -121,7 +121,7 @@ def column_of_setting(legend: Legend, name: str, text: str) -> str | None:
 
 
 def column_by_name(legend: Legend, name: str, columns: Collection[str]) -> str | None:
-    """Return which of some columns a name means: by the column's name, an alias, or its words; None where none.
+    """Return which of some columns a name means: by the column's name, an alias, or its words; None for none of them.
 
     A count of devices that was the same in all runs, as `n_gpu`, always 1, gives way to the only one that varied.
     """

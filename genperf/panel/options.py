@@ -403,7 +403,7 @@ class Roles(Struct, frozen=True, dict=True):
 
     @property
     def beside(self) -> tuple[tuple[str, str], ...]:
-        """The options beside the roles, with their values, for a model to keep; a flag has none."""
+        """The options beside the roles that a model keeps, with their values: ("work", "32*gpus"); a flag has none."""
         measured = self.measurement
         values = [
             *(("let", f"{name}={text}") for name, text in self.derived.items()),

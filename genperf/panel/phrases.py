@@ -335,7 +335,7 @@ class _Words(Meanings, dict=True):
         return (place + 1, name, value.replace(",", "")) if sign and name.startswith("--") else None
 
     def read_relative(self, place: int) -> Phrase | None:
-        """Read a count by the largest one of the runs: `×2 gpus`, as many again, `+16 gpus`."""
+        """Read a count that is relative to the largest one of the runs: `×2 gpus`, `+16 gpus`."""
         if (change := _RELATIVE.fullmatch(self.words[place])) is None:
             return None
         name, end = self.longest(place + 1, self.name)
@@ -547,7 +547,10 @@ class _Words(Meanings, dict=True):
         return (place + 1, f"--{LAYOUT}", "") if is_layout and name not in self.legend.columns else None
 
     def kinds_named(self, place: int, has_value: bool) -> str:
-        """Return the column of what `which gpu`, `which strategy` or `which run is faster` compares; empty without."""
+        """Return the column that `which gpu`, `which strategy` or `which run is faster` compares; else empty.
+
+        A level of the cluster means the kinds of devices, a word such as `strategy` the only other column of texts.
+        """
         word = self.word(place).lower()
         if canonical_of_singular(word) in LEVELS:
             return "" if has_value else self.kinds
@@ -625,7 +628,7 @@ class _Words(Meanings, dict=True):
         return None
 
     def read_extreme(self, place: int, end: int, name: str, column: str) -> Phrase | None:
-        """Read a setting at the end of its numbers: `with the largest batch`, and not which one is best."""
+        """Read the least or the largest number of a setting, `with the largest batch`; what it asks for is none."""
         before, of = self.word(place - 1), place - 2 - (self.word(place - 2).lower() == "the")
         if not column and meant_by(name) == "batch":
             column = column_of("global_batch", self.legend.columns) or ""

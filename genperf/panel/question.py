@@ -151,7 +151,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     is_open = plain_name(settings.names.get(batch or "", "")) in words_of("columns.batch_of_any")
     for name in [n for n in settings.at if meant_by(n) == "global_batch" or (n == batch and is_open)]:
         _ask_batch_of_device(legend, settings, name)
-    absent = _unexplained(legend, settings, at)
+    absent = _unexplained(legend, settings, at) if settings.absent else []
     # A rate, `samples/second`, is answered, and the unit of `10 Gbit/s` says no more than its number.
     rates = sorted({word for word in absent if "/" in word and header_of(word).kind == "rate"})
     absent = [w for w in absent if w not in rates and (not w.endswith("/s") or w[0].isdigit())]
@@ -166,7 +166,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     spelled = {*legend.columns, *map(counted_noun, legend.columns)}
     refused = {name: at[name] for name in absent if name in at and not (is_known and not misspelt(name, spelled))}
     absent = [] if refused else absent
-    notes = (*notes_of_absent(absent), *settings.notes)
+    notes = (*(notes_of_absent(absent) if absent else ()), *settings.notes)
     return Requested(settings.at | refused, notes, tuple(absent), wanted, settings.names, options)
 
 
@@ -460,17 +460,29 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
             raise TableError(f"no run has {column}={text}", hint=f"one of {entry.levels[0]}")
         elif entry.distinct != 1 and (column not in legend.repeating or len(requested.at) == 1):
             ignored.append(name)
-    for column, text in multiples.items():
-        name = requested.names.get(column, column)
-        ((count, amount_text),) = _in_counts_of_scale(legend, column, text).items()
-        if {*PLACES}.isdisjoint(map(panel.meant, settings.at)) and count not in settings.at:
-            settings.add(count, amount_text, name)
-        elif count in settings.at and not same(settings.at[count], amount_text):
-            ignored.append(name)
+    ignored += _add_multiples(panel, legend, settings, multiples, requested.names) if multiples else []
     if ignored and not settings.at and not notes:
         raise _no_factor(panel, ignored[0])
     notes += [f"asked, and no factor of the model: {listed(ignored)}"] if ignored else []
     return replace(requested, at=settings.at, notes=(*requested.notes, *notes), names=settings.names)
+
+
+def _add_multiples(
+    panel: Panel, legend: Legend, settings: _Cells, multiples: Mapping[str, str], names: Mapping[str, str]
+) -> list[str]:
+    """Add counts of columns that are multiples of the scale, 4 `servers` of 8 gpus, where nothing else says the count.
+
+    Return the names of those that contradict the count in the question.
+    """
+    contradicting = []
+    for column, text in multiples.items():
+        name = names.get(column, column)
+        ((count, amount_text),) = _in_counts_of_scale(legend, column, text).items()
+        if {*PLACES}.isdisjoint(map(panel.meant, settings.at)) and count not in settings.at:
+            settings.add(count, amount_text, name)
+        elif count in settings.at and not same(settings.at[count], amount_text):
+            contradicting.append(name)
+    return contradicting
 
 
 def _no_factor(panel: Panel, name: str, hint: str = "") -> TableError:

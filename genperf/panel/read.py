@@ -188,6 +188,15 @@ def _scaled_as(source: Source, at: Mapping[str, str]) -> Source:
     return source
 
 
+def _with_node_size(roles: Roles, columns: Collection[str], node_size: Mapping[str, str]) -> Roles:
+    """Return roles with a question's devices per node, where rates are of each device and only nodes are counted."""
+    meanings = {*map(meant_by, columns)}
+    rates_of_devices = any(header.shared and header.level == "workers" for header in map(header_of, columns))
+    counts_nodes_alone = "nodes" in meanings and meanings.isdisjoint({"workers", "devices_per_node", *WAYS})
+    is_open = rates_of_devices and counts_nodes_alone
+    return replace(roles, derived={**node_size, **roles.derived}) if is_open else roles
+
+
 class Recognised(Struct, frozen=True, eq=False, dict=True):
     """A table and what its columns mean: by the options that were given, or else recognised by headers and cells."""
 
@@ -304,13 +313,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             return opened
         wants_nothing = want == ""
         want, at = opened.source.in_rows(want, at) if want else (want, at)
-        roles, columns = self.given, opened.source.columns
-        meanings, headers = {*map(meant_by, columns)}, map(header_of, columns)
-        rates_of_devices = any(header.shared and header.level == "workers" for header in headers)
-        if rates_of_devices and "nodes" in meanings and meanings.isdisjoint({"workers", "devices_per_node", *WAYS}):
-            # Only nodes are counted, and the question may say how many devices each has.
-            node_size = {name: text for name, text in at.items() if meant_by(name) == "devices_per_node"}
-            roles = replace(roles, derived={**node_size, **roles.derived})
+        columns = opened.source.columns
+        node_size = {name: text for name, text in at.items() if meant_by(name) == "devices_per_node"}
+        roles = _with_node_size(self.given, columns, node_size) if node_size else self.given
         legend = legend_of(opened.source, roles.derived, self.mapping)
         # Below `metric` may stand `throughput`: then what is wanted is a row, and no column.
         row = _row_named(want, legend) if want else {}
@@ -374,7 +379,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         derived, kept = [*self.given.derived, *reading.derived], {*used, *repeating, *synonyms}
         legend = legend_of(self.source, derived, self.mapping, kept)
         legend = replace(legend, scale=reading.scale or "", repeating=tuple(repeating), synonyms=synonyms)
-        legend = with_prices(legend, reading, self.source.units, self.paid)
+        if any(MONEY in column.reasons for column in reading.columns.values()):
+            legend = with_prices(legend, reading, self.source.units, self.paid)
         if len(reading.with_role("measured", "phase")) < 2:
             return legend
         # Where a part is wanted, it is that of a step all the same.

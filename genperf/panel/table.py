@@ -472,10 +472,10 @@ def measure_factors(frame: pd.DataFrame, factors: Sequence[Factor], group: Seque
 
 
 def by_content(table: Table) -> Table:
-    """Return a table with its factors of each role, and the levels of each, in an order that no name or place decides.
+    """Return a table with its factors and levels in an order of their contents, which no name and no place decides.
 
-    Of two factors the one of fewer values is first, then that of the smaller medians. The most frequent level comes
-    first, of equally frequent ones that with the least median: the shared constants are those of the first level.
+    Factors of a role are in the order of their numbers of values, then of the medians at each. The most frequent level
+    comes first, of equally frequent ones that with the least median: the shared constants are those of the first level.
     """
     roles = Counter(f.role for f in table.factors)
     if not table.categorical and max(roles.values(), default=0) < 2:

@@ -146,7 +146,7 @@ def combined(stand_ins: StandIns, answers: Iterable[Array], interval: float) -> 
 
 
 def reasons(schema: Schema, columns: Columns, new: Mapping[str, Mask], ways: StandIns, value: Array) -> dict[int, str]:
-    """Return for each row with a new level which one was not measured, and how far the measured ones differ."""
+    """Return by row why a prediction with a new level is doubtful: which level, and how far measured ones differ."""
     factors = {f.name: f for f in schema.factors}
     relation = "the mean of" if ways.new else "estimated from"
     texts_of_row = dict[int, list[str]]()

@@ -324,7 +324,7 @@ def answered(factor: Factor, level: str) -> bool:
 
 
 def _checked(factor: Factor, source: Source, schema: Schema, new_levels: bool = False) -> AnyArray:
-    """Return the given cells of a factor as numbers or labels that the model can take."""
+    """Return the cells of a factor as numbers or labels, and refuse what the model cannot take: the first such cell."""
     values: AnyArray
     cells = source.columns[factor.name]
     if factor.numeric:

@@ -148,7 +148,7 @@ class Basis(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def places(self) -> list[int]:
-        """The places of the factors whose combinations count: those that vary and are set by hand."""
+        """The places of the factors whose combinations count: those that vary and follow no other factor."""
         schema, left_out = self.schema, {*self.followers, *self.schema.derived}
         # What models leave out that keep only some of their configurations may have been measured.
         if not schema.medians or schema.configurations > len(schema.medians):

@@ -371,7 +371,7 @@ def with_ends(row: Mapping[Any, Any], name: str, written: Callable[[float], str]
 
 
 def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Question) -> tuple[str, pd.DataFrame]:
-    """Return what a machine is called, as `node`, and a table with a row for each of some counts."""
+    """Return what a machine is called, as `node`, and a row for each count: measured or predicted, efficiency, cost."""
     steps, target, work = answer.steps, answer.quantity, work_of(result, question)
     columns = {name: cells[places] for name, cells in steps.columns.items()}
     counts, curve = steps.counts[places], answer.curve.iloc[places].reset_index(drop=True)

@@ -30,11 +30,10 @@ if TYPE_CHECKING:
 
 def read_as(source: Source, schema: Schema, unit: str | None = None, **further_roles: str) -> Table:
     """Read further runs as a model's table was read, with its roles, in its unit, missing columns completed."""
-    from genperf.panel.options import further_of
     from genperf.panel.read import recognised
     from genperf.table.opened import understood
 
-    reading, formulas = dict(schema.reading), dict(schema.derived)
+    formulas = dict(schema.derived)
     formulas |= dict(text.split("=", 1) for option, text in schema.reading if option == "let")
     source, notes = _completed(named_as(source, schema), schema, formulas)
     measured = schema.target.throughput or schema.target.column
@@ -52,17 +51,8 @@ def read_as(source: Source, schema: Schema, unit: str | None = None, **further_r
                 formulas[measured], unit = formula, None if schema.target.throughput else SECONDS
                 if in_another_unit(measured, [column]) is None:
                     notes.append(Note(f"no column '{measured}': computed from '{column}'", "taken"))
-    work, columns = schema.work_of_table, {*source.columns, *formulas}
-    # The first of several groups has its own batch, and runs of all are read.
-    work = work if work and parse(work).names <= columns else schema.target.work
-    roles: dict[str, Any] = {**roles_of(schema), "work": work, "unit": unit or reading.get("unit")}
-    roles |= {"scaling": schema.scaling}
-    roles |= {"where": reading.get("where"), "skip_bad_rows": "skip-bad-rows" in reading}
-    roles |= {option: reading[option] for option in ("weight", "repeat") if reading.get(option) in source.columns}
-    also = [text for option, text in schema.reading if option == "also"]
-    roles["also"] = [text for text in also if {m.column for m in further_of(text).values()} <= {*source.columns}]
-    roles["let"] = {name: text for name, text in formulas.items() if name not in source.columns}
-    roles |= further_roles
+    roles = {**_roles_in(schema, source, formulas), **further_roles}
+    roles["unit"] = unit or roles["unit"]
     try:
         return recognised(source, roles, schema.mapping).table().noted(*notes)
     except OnlyFailuresError:
@@ -70,6 +60,28 @@ def read_as(source: Source, schema: Schema, unit: str | None = None, **further_r
     except TableError as error:
         hint = f"{error.hint}; the model's columns: {', '.join(factor.name for factor in schema.factors)}"
         raise TableError(f"not read as the model's table: {error.message}", hint=hint, where=error.where) from None
+
+
+def _roles_in(schema: Schema, source: Source, formulas: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options by which a model's table was read, as far as the columns of further runs allow them."""
+    from genperf.panel.options import further_of
+
+    reading, columns = dict(schema.reading), {*source.columns, *formulas}
+    # The first of several groups has its own batch, and runs of all are read.
+    work = schema.work_of_table
+    work = work if work and parse(work).names <= columns else schema.target.work
+    also = [text for option, text in schema.reading if option == "also"]
+    return {
+        **roles_of(schema),
+        "work": work,
+        "unit": reading.get("unit"),
+        "scaling": schema.scaling,
+        "where": reading.get("where"),
+        "skip_bad_rows": "skip-bad-rows" in reading,
+        **{option: reading[option] for option in ("weight", "repeat") if reading.get(option) in source.columns},
+        "also": [text for text in also if {m.column for m in further_of(text).values()} <= {*source.columns}],
+        "let": {name: text for name, text in formulas.items() if name not in source.columns},
+    }
 
 
 def _completed(source: Source, schema: Schema, formulas: Collection[str]) -> tuple[Source, list[Note]]:

@@ -343,14 +343,15 @@ def _other_counts(texts: Mapping[str, list[str]]) -> tuple[set[str], set[str]]:
     others = {n for n in workers if n not in vary and devices_vary}
     of_nodes = set[str]()
     for (n, k), (cells, other_cells) in both.items():
-        is_less, kinds = bool(np.any(cells < other_cells)), (levels[n], levels[k])
+        is_less = bool(np.any(cells < other_cells))
         # Fewer devices than nodes are those of a node, and so are as many as all others up to the number in a node.
         fills_nodes = is_less and np.array_equal(cells, np.minimum(other_cells, cells.max()))
-        if (kinds == ("workers", "nodes") and is_less) or (kinds == ("workers", "workers") and fills_nodes):
+        is_of_devices, on_more_nodes = levels[n] == "workers", levels[k] == "nodes" and is_less
+        if is_of_devices and (on_more_nodes or (levels[k] == "workers" and fills_nodes)):
             of_nodes.add(n)
         # One task that a launcher starts on each node is no device; nor is a node's number of them that of several.
-        is_task = {*kinds} == {"devices_per_node"} and n not in vary and max(cells) == 1
-        is_of_node = kinds == ("workers", "devices_per_node") and np.array_equal(cells, other_cells)
+        is_task = {levels[n], levels[k]} == {"devices_per_node"} and n not in vary and max(cells) == 1
+        is_of_node = is_of_devices and levels[k] == "devices_per_node" and np.array_equal(cells, other_cells)
         if is_task or (is_of_node and any(np.any(counts[node] > 1.0) for node in nodes)):
             others.add(n)
     of_nodes -= others

@@ -368,7 +368,7 @@ def configurations(medians: Table, rows: Integers) -> pd.DataFrame:
 
 
 def _outcomes(tasks: Sequence[Task], engine: Engine, progress: Callable[[int, int], None] | None) -> list[Outcome]:
-    """Run the tasks on an engine, and return their outcomes in order; of a lost one a refusal."""
+    """Run the tasks on an engine, and return their outcomes in order; a lost task is a refusal."""
     outcomes: dict[int, Outcome] = {}
     for number, outcome in run(predicted, tasks, engine):
         if isinstance(outcome, Lost):

@@ -96,8 +96,8 @@ def doubted_efficiency(growth: GrowthCounts) -> str:
         return f"hardly so: the runs show little of what {noun_of(growth.name)} alone change"
     has_grown = growth.target.count >= LEAST_GROWN * growth.smallest.count
     may_be_of_each = growth.of_all_or_each and growth.sample != RELATIVE and counts_devices(growth.name)
-    speedup = growth.speedup or 0.0
-    if not (may_be_of_each and has_grown and 1.0 / MOST_SLOWED < speedup < MOST_EFFICIENCY):
+    speedup = (growth.speedup if may_be_of_each and has_grown else None) or 0.0
+    if not 1.0 / MOST_SLOWED < speedup < MOST_EFFICIENCY:
         return ""
     device = singular(growth.name)
     header = f"its header then ends in '/{device}'"

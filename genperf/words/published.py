@@ -91,7 +91,7 @@ def exchange_sentence(exchange: Exchange) -> str:
 
 
 def _cost_of_exchange(exchange: Exchange, seconds: float) -> list[str]:
-    """Return what the step to several nodes cost, beside what the exchange needs."""
+    """Return sentences on how much longer a step took on several nodes, beside the `seconds` of the exchange."""
     cost = exchange.cost
     if cost is None:
         return ["how long a step takes is not known: --work gives its samples"] if exchange.step is None else []
