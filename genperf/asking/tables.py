@@ -50,7 +50,7 @@ from genperf.panel.prices import currency_in
 from genperf.panel.quantities import paid_by_runs
 from genperf.panel.question import SEVERAL, Requested, in_columns, in_factors
 from genperf.panel.read import Recognised, read_with_roles, recognised
-from genperf.panel.reading import MAY_NAME, MOST_EFFICIENT, Reading
+from genperf.panel.reading import MAY_NAME, Reading
 from genperf.prediction import Schema, stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import is_list
@@ -1023,8 +1023,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if MONEY in column.reasons and not column.kind:
             unit = currency_in(f"{name} {unit}")
         # An efficiency in percent may not say so.
-        shares = column.known if is_efficiency(name) else ()
-        return unit or ("%" if "%" in name or max(shares, default=0.0) > MOST_EFFICIENT else "")
+        in_percent = is_efficiency(name) and self.reading.is_in_percent(name)
+        return unit or ("%" if "%" in name or in_percent else "")
 
     def _value(self, name: str, model: FitResult, configuration: Mapping[str, Any], facts: Facts | None) -> Value:
         """Return the predicted value of a column in its own unit."""

@@ -29,6 +29,8 @@ from genperf.vocabulary.names import (
 
 #: The name of a count that is given without one.
 SCALE = "count"
+#: Workers of the smallest run, at most: a column that begins above it holds sizes.
+MOST_WORKERS = 1_000_000
 #: Values of one column that a question compares, at most.
 MOST_COMPARED = 8
 #: Between a value of a question and the nearest measured one: `1k` of 8 workers is seven, `13B` of 70 twenty-seven.
@@ -90,10 +92,16 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         return frozenset(n for n, levels in texts.items() if levels and all(amount(level) is None for level in levels))
 
     @cached_property
-    def nameless(self) -> tuple[str, ...]:
-        """The columns of numbers that have no header: `column1`."""
+    def nameless_counts(self) -> tuple[str, ...]:
+        """Those of several columns without a header, `column1`, that may count workers; the last was measured."""
         numeric = [n for n, column in self.columns.items() if column.numeric and column.distinct > 1]
-        return tuple(n for n in numeric if re.fullmatch(r"column\d+", n))
+        *others, _ = [n for n in numeric if re.fullmatch(r"column\d+", n)] or [""]
+        return tuple(n for n in others if self.may_count_workers(n))
+
+    def may_count_workers(self, column: str) -> bool:
+        """Tell whether the numbers of a column may be those of workers: whole ones, and few in the smallest run."""
+        ends = self.columns[column].ends if column in self.columns else ()
+        return ends[:1] <= (MOST_WORKERS,) and all(end % 1.0 == 0.0 for end in ends)
 
     def cells_of_name(self, column: str, name: str) -> dict[str, str]:
         """Return what a name in a column of names says, {"pipe": "8"} of `pipe-8`; {} where it holds no such names."""

@@ -27,6 +27,8 @@ _OF_HEADERS = frozenset({"num", "number", "of", "per"})
 _OF_TIMES = frozenset((*words_of("headers.time"), *TIME_WORDS, "per"))
 #: Words that are written in short, `ckpt`, in full.
 _IN_FULL = {short: full for full, listed_words in section("short").items() for short in listed_words}
+#: Where a capital begins a word of a header.
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 #: The memory in the name of a device.
 MEMORY_IN_NAME = re.compile(r"(?i)(?<!\d)(\d{1,3}) ?Gi?B")
 
@@ -38,8 +40,9 @@ class Meanings(Struct, dict=True):
 
     @cached_property
     def headers(self) -> dict[frozenset[str], list[tuple[str, str]]]:
-        """The columns by the words of their headers."""
-        return _grouped_by_words((name, name) for name in self.legend.columns)
+        """The columns by the words of their headers, also those that capitals part: `NumSpheres`."""
+        spelled = ((name, text) for name in self.legend.columns for text in {name, _CAPITAL.sub(" ", name)})
+        return _grouped_by_words(spelled)
 
     @cached_property
     def cells(self) -> dict[frozenset[str], list[tuple[str, str]]]:

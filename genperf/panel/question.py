@@ -324,12 +324,13 @@ def _column_of_setting(legend: Legend, name: str, text: str) -> tuple[str | None
         column = holding or (column if text != name else None)
     is_level = meant_by(name) in LEVELS
     counts = is_level or meant_by(name) == "threads"
-    if column is None and (name == SCALE or (counts and _NAMELESS.fullmatch(plain_name(legend.scale)))):
+    scale_is_count = _NAMELESS.fullmatch(plain_name(legend.scale)) and legend.may_count_workers(legend.scale)
+    if column is None and (name == SCALE or (counts and scale_is_count)):
         # A scale without a telling name is taken to count what the question counts.
         column = legend.scale or name
-    elif column is None and len(nameless := legend.nameless) > 1 and counts:
-        # Of several columns without names the last was measured, and the one of the smallest numbers is the count.
-        column = min(nameless[:-1], key=lambda n: legend.columns[n].ends[:1])
+    elif column is None and counts and (nameless := legend.nameless_counts):
+        # Of several columns without names the one of the smallest numbers is the count.
+        column = min(nameless, key=lambda n: legend.columns[n].ends[:1])
     elif column is None and (is_level or is_a_part(name, legend.columns)):
         column = name
     elif column is None and counts_cores(name) and not _OF_A_NODE.isdisjoint(map(plain_name, legend.columns)):

@@ -99,11 +99,13 @@ MAX_EMPTY_CELLS = 0.2
 MOST_DEVICES = 16
 #: The exponent from which on a time grows with a number without a name as with a size: workers hold it up by less.
 SIZE_GROWTH = 0.5
+#: So many times its smallest number is the largest of a size, with which a throughput no longer grows.
+WIDE_RANGE = 100.0
 #: The logarithm up to which a rate of each, which leaves out when some waited, times the count is that of all.
 ABOUT_EQUAL = 0.25
 #: Spread of a rate times the time of a step, relative, up to which steps do the same work: both were measured. A guess.
 SAME_WORK = 0.05
-#: An efficiency above it is in percent.
+#: An efficiency of the fewest workers above it is in percent.
 MOST_EFFICIENT = 2.0
 #: Times more steps in the longest run from which on one of them is told: iterations of a solver differ less. A guess.
 MANY_TIMES = 2.0
@@ -265,6 +267,13 @@ class Reading(Struct, eq=False, dict=True):
             if shows and not (grown and kind == "strong"):
                 return kind, f"'{column.name}' is {column.follows}"
         return "", ""
+
+    def is_in_percent(self, name: str) -> bool:
+        """Tell whether an efficiency is in percent: that of the fewest workers, since caches may make others large."""
+        shares = self.columns[name].values
+        counts = np.zeros(len(shares)) if self.scale is None else self.columns[self.scale].values
+        shares, counts = shares[np.isfinite(shares)], counts[np.isfinite(shares)]
+        return bool(len(shares)) and float(np.median(shares[counts == np.min(counts)])) > MOST_EFFICIENT
 
     def growths(self, name: str, series: Index) -> Array:
         """Return the exponent by which a column grows along the scale in each of some series of several counts."""
@@ -761,8 +770,11 @@ def _scale_of(
         requested_varying = sorted((c.name for c in requested if c.varies), key=likelihood)
         # A letter counts what the question does by another name, `processes=4` of `N` and `P`, or else the only setting
         # without a name of the field that the question leaves open.
-        unnamed = [n for n in varying if columns[n].canonical is None and columns[n].lowest > 0.0]
         is_absent = any(meant_by(k) in (*LEVELS, "threads") and column_named(k, columns) is None for k in at)
+        if is_absent:
+            # No fraction counts what the question does.
+            varying = [n for n in varying if columns[n].canonical or np.all(columns[n].known % 1.0 == 0.0)]
+        unnamed = [n for n in varying if columns[n].canonical is None and columns[n].lowest > 0.0]
         open_settings = [n for n in unnamed if is_absent and n not in requested_varying]
         letters = [n for n in open_settings if len(open_settings) == 1 or noun_of(n) == "workers"]
         # What may count it without a name of the field is the only setting.
@@ -972,7 +984,7 @@ def _settle_rates_of_a_single(reading: Reading, rates: Sequence[TableColumn]) ->
 def _efficiency(reading: Reading, ratio: TableColumn) -> tuple[bool, bool]:
     """Return whether a throughput over that of one device is an efficiency, which does not grow, and if in percent."""
     of_one = reading.growth(ratio.name) <= LEAST_GROWTH
-    return of_one, of_one and relative_unit(ratio.name) == RELATIVE and bool(np.max(ratio.known) > MOST_EFFICIENT)
+    return of_one, of_one and relative_unit(ratio.name) == RELATIVE and reading.is_in_percent(ratio.name)
 
 
 def _take_relative(reading: Reading) -> None:
@@ -1063,9 +1075,13 @@ def measured_roles(
     beside = {c.kind for c in reading.with_role("measured") if not header.kind} & {"time", "rate"}
     has_batch_of_all = "global_batch" in reading.mapping or column_of("global_batch", reading.columns) is not None
     of_all = header.counted in STEP_WORDS and has_batch_of_all
+    settings = [c for c in reading.with_role("setting") if c.numeric and c.varies and c.name != scale]
+    sizes = [c for c in settings if c.canonical not in (*EXTRINSIC, *_BATCHES)]
     # Of work that grows with the workers, what grows less than half as fast may be a time.
     slow = not header.kind and growth < SIZE_GROWTH and reading.scaling_by(name)[0] == "weak"
-    names, growth_of_rate = list(reading.table_columns), 0.0 if beside or of_all or slow else growth
+    # Of a larger program a time grows as its size does; a throughput reaches its most.
+    takes_longer = not header.kind and any(_grows_with(c.values, reading.columns[name].values) for c in sizes)
+    names, growth_of_rate = list(reading.table_columns), 0.0 if beside or of_all or slow or takes_longer else growth
     if not header.kind and scale is not None and meant_by(scale) is None and np.ptp(reading.series) == 0:
         # What grows faster than such a number at last is no throughput of it.
         counts, values = reading.columns[scale].values, reading.columns[name].values
@@ -1112,6 +1128,15 @@ def measured_roles(
         of_steps = header.of == "step" or header.kind == "rate"
         roles |= {"scaling": "job" if kind == "strong" and not of_steps else kind} if kind else {}
     return roles, derived
+
+
+def _grows_with(sizes: Array, values: Array) -> bool:
+    """Tell whether values grow much with a size over its whole range, which is wide."""
+    known = np.isfinite(values) & (values > 0.0) & (sizes > 0.0)
+    if not known.any() or (least := np.min(sizes[known])) * WIDE_RANGE > (most := np.max(sizes[known])):
+        return False
+    first, last = (np.median(values[known & (sizes == size)]) for size in (least, most))
+    return bool(np.log(last / first) > SIZE_GROWTH * np.log(most / least))
 
 
 def _work_of_times(reading: Reading, name: str, scale: str | None) -> dict[str, str]:
@@ -1275,7 +1300,7 @@ def _with_series(reading: Reading, roles: Roles, settings: Sequence[TableColumn]
         free = [c for c in free if not (of_series and c.canonical == "global_batch")]
         roles = replace(roles, group=tuple(series))
     elif texts:
-        levels = [n for n in texts if not columns[n].is_provenance]
+        levels = [n for n in texts if not columns[n].is_provenance or n in reading.requested]
         roles = replace(roles, categorical=tuple(dict.fromkeys([*roles.categorical, *levels])))
     return replace(roles, intrinsic=tuple(dict.fromkeys([*roles.intrinsic, *(c.name for c in free)])))
 

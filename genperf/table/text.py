@@ -440,11 +440,12 @@ def _at_headers(
             table.append((line, [section, *record[1:]]))
         elif not table or (
             (line in header_lines and record != header and gap_above)
+            or (len(table) > 1 and _are_words(table) and _begins(record, below[:2], [], True))
             or _begins(record, below[:2], header, (gap_above and not is_upper) or bool(title), len(table) == 1)
         ):
-            if len(table) == 1 and _is_title(header, record):
-                # What seemed the header was the title.
-                title = ", ".join(tables.pop()[1][0][1])
+            if table and (_is_title(header, record) if len(table) == 1 else _are_words(table)):
+                # What seemed the header was the title; of several lines of words the last one is.
+                title = " ".join(tables.pop()[1][-1][1]) if len(table) > 1 else ", ".join(tables.pop()[1][0][1])
             tables.append((title, [(line, record)]))
             title = ""
         else:
@@ -521,6 +522,11 @@ def _keys_of(titles: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     if rejoined != {*titles} or len({*map(tuple, pairs)}) > 1:
         return [], []
     return [*pairs[0]], [[*of_title.values()] for of_title in pairs]
+
+
+def _are_words(table: Sequence[Record]) -> bool:
+    """Tell whether the rows of a table hold no number at all."""
+    return not any(parts_of(cell) for _, row in table for cell in row)
 
 
 def _is_title(head: Sequence[str], below: Sequence[str]) -> bool:
