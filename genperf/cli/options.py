@@ -21,6 +21,7 @@ from genperf.panel.machine import PARTS
 from genperf.panel.question import SEVERAL
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table.cells import Source
+from genperf.table.content import head_of
 from genperf.words.numbers import join_values
 
 if TYPE_CHECKING:
@@ -35,10 +36,8 @@ ROLES = (*MEASURED, "extrinsic", "intrinsic", "categorical")
 
 #: A run without a file: the count and the throughput.
 RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
-#: What no word around a table holds that asks for a configuration (`64 GPUs`, `4*8`): a pattern.
-_PATTERN = re.compile(r"\\|\*$|\*\D")
-#: What no word right beside a table is: the name of a file that is not there. Further off it may be a cell.
-_FILE = re.compile(r"\.(?:[a-z]\w{0,4}|parquet)$", re.IGNORECASE)
+#: What no word around a table holds that asks for a configuration (`64 GPUs`, `4*8`): a pattern, or the name of a file.
+_PATH = re.compile(r"\\|\.(?:[a-z]\w{0,4}|parquet)(?!\S)|\*$|\*\D", re.IGNORECASE)
 #: A name that a text gives twice, `tp=8 pp=1 vs tp=4 pp=2`: two configurations. What stands in brackets is a value.
 NAMED_TWICE = re.compile(r"(?<!\S)([\w-]+)=[^()]*\s\1=")
 
@@ -103,15 +102,20 @@ def split_words(texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]
     around = (*texts[:start], *texts[end:])
     words = " ".join(text for text in around if "=" not in text.strip("="))
     in_folder = any("/" in word.rstrip("/") and Path(word).parent.is_dir() for word in words.split())
-    beside = [*" ".join(texts[:start]).split()[-1:], *" ".join(texts[end:]).split()[:1]]
-    is_path = _PATTERN.search(words) is not None or any("=" not in w and _FILE.search(w) for w in beside)
     is_question = re.search(r"\d|\S\s+\S", " ".join(around)) is not None
-    if not places or is_path or in_folder or not is_question:
+    if not places or in_folder or not is_question:
+        return tuple(texts), ()
+    if any(_PATH.search(word) and not _stands_in(texts[start:end], word) for word in words.split()):
         return tuple(texts), ()
     if NAMED_TWICE.search(" ".join(around)):
         # Which value goes with which is in the order of the words.
         return tuple(texts[start:end]), (" ".join(around),)
     return tuple(texts[start:end]), (*(text for text in around if "=" in text.strip("=")), *filter(None, [words]))
+
+
+def _stands_in(files: Sequence[str], word: str) -> bool:
+    """Tell whether a word that looks like a file stands in the head of a file: it is a cell of its table."""
+    return any(Path(file).is_file() and word.encode() in head_of(file) for file in files)
 
 
 def with_scale(texts: Sequence[str], names: Collection[str] | None = None) -> list[str]:

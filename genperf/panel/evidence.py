@@ -78,6 +78,8 @@ MEASURED_DIGITS = 4
 CELL_SHARE = 0.7
 #: Half a unit of the last digit that is written, as a share: what rounding may change. Cells of three digits.
 CELL_ROUNDING = 0.006
+#: Relative differences of sums of floating-point numbers that are equal.
+ROUNDING_OF_SUMS = 1e-9
 #: Least change of a column, as a share, that is worth an explanation: times of weak scaling hardly change.
 LEAST_CHANGE = 0.1
 #: The same of a share by its name, such as MFU. A guess: several times the rounding of cells.
@@ -196,6 +198,9 @@ def column_from(
     values, levels = numbers(texts)[0], tuple(dict.fromkeys(text for text in texts.tolist() if text))
     finite_values, plain = values[np.isfinite(values)], plain_name(name)
     *words, last = re.split(r"[_./]", plain)
+    # Fractions of many digits that differ by rounding alone, as pi summed in several orders, are one number.
+    spread = np.ptp(values) if len(values) else 0.0
+    is_one = 0.0 < spread < ROUNDING_OF_SUMS * np.max(np.abs(values)) and bool(np.any(values % 1.0 != 0.0))
     column = TableColumn(
         name,
         texts,
@@ -203,7 +208,7 @@ def column_from(
         known=finite_values,
         numeric=mostly_numbers(list(texts)),
         levels=levels,
-        varies=len(levels) > 1,
+        varies=len(levels) > 1 and not is_one,
         header=described(name, unit, names),
         canonical=canonical_of(name),
         meant=meant_by(name),

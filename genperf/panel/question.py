@@ -324,8 +324,7 @@ def _column_of_setting(legend: Legend, name: str, text: str) -> tuple[str | None
         column = holding or (column if text != name else None)
     is_level = meant_by(name) in LEVELS
     counts = is_level or meant_by(name) == "threads"
-    scale_is_count = _NAMELESS.fullmatch(plain_name(legend.scale)) and legend.may_count_workers(legend.scale)
-    if column is None and (name == SCALE or (counts and scale_is_count)):
+    if column is None and (name == SCALE or (counts and _is_nameless_count(legend))):
         # A scale without a telling name is taken to count what the question counts.
         column = legend.scale or name
     elif column is None and counts and (nameless := legend.nameless_counts):
@@ -342,6 +341,11 @@ def _column_of_setting(legend: Legend, name: str, text: str) -> tuple[str | None
         # `1 x Pi | 2 x Pi`: the header names the values, and is asked for as the count.
         column = next((count for count in ("devices", "count") if count in legend.columns), column)
     return column, text, measured
+
+
+def _is_nameless_count(legend: Legend) -> bool:
+    """Tell whether the scale has no telling name, and numbers that may be those of workers."""
+    return _NAMELESS.fullmatch(plain_name(legend.scale)) is not None and legend.may_count_workers(legend.scale)
 
 
 def _runs_threads(legend: Legend) -> bool:

@@ -531,6 +531,13 @@ def _settle_measured(reading: Reading, units: Mapping[str, str]) -> None:
         if free and len(free) < len(settings):
             likeliest = min(free, key=lambda c: c.score()[0])
             likeliest.becomes("measured", "no other column can be what was measured")
+    for column in settings:
+        if column.name in reading.requested or column.meant is not None or np.all(column.known % 1.0 == 0.0):
+            continue
+        # Nobody chooses fractions that are about as long as what elapsed: `real` beside `elapsed_time`.
+        times = (c.values for c in reading.with_role("measured") if c.kind == "time")
+        if any(_are_about_equal(column.values, values) for values in times):
+            column.becomes("measured", "it is about as long as a time that was measured")
     for column in reading.with_role("measured", "ratio"):
         unit, plain = units.get(column.name, ""), plain_name(column.name)
         if not column.kind and column.role == "measured" and plain in TIME_HEADERS:
@@ -558,6 +565,16 @@ def _settle_measured(reading: Reading, units: Mapping[str, str]) -> None:
     _settle_labels(reading)
     if reading.with_role("label") or not reading.requested.isdisjoint(reading.names_in_role("kind")):
         _settle_kinds(reading)
+
+
+def _are_about_equal(values: Array, times: Array) -> bool:
+    """Tell whether values are in proportion to times but for a little, in runs that took much different ones."""
+    with np.errstate(all="ignore"):
+        logarithms = np.log([values, times])
+    logarithms = logarithms[:, np.isfinite(logarithms).all(axis=0)]
+    if len(logarithms.T) < LEAST_NUMBERED:
+        return False
+    return bool(np.ptp(logarithms[0] - logarithms[1]) < ABOUT_EQUAL < np.log(2.0) < np.ptp(logarithms[1]))
 
 
 def _settle_labels(reading: Reading) -> None:
@@ -1075,12 +1092,14 @@ def measured_roles(
     beside = {c.kind for c in reading.with_role("measured") if not header.kind} & {"time", "rate"}
     has_batch_of_all = "global_batch" in reading.mapping or column_of("global_batch", reading.columns) is not None
     of_all = header.counted in STEP_WORDS and has_batch_of_all
-    settings = [c for c in reading.with_role("setting") if c.numeric and c.varies and c.name != scale]
-    sizes = [c for c in settings if c.canonical not in (*EXTRINSIC, *_BATCHES)]
     # Of work that grows with the workers, what grows less than half as fast may be a time.
     slow = not header.kind and growth < SIZE_GROWTH and reading.scaling_by(name)[0] == "weak"
     # Of a larger program a time grows as its size does; a throughput reaches its most.
-    takes_longer = not header.kind and any(_grows_with(c.values, reading.columns[name].values) for c in sizes)
+    takes_longer = not header.kind and any(
+        _grows_with(c.values, reading.columns[name].values)
+        for c in reading.with_role("setting")
+        if c.numeric and c.varies and c.name != scale and c.canonical not in (*EXTRINSIC, *_BATCHES)
+    )
     names, growth_of_rate = list(reading.table_columns), 0.0 if beside or of_all or slow or takes_longer else growth
     if not header.kind and scale is not None and meant_by(scale) is None and np.ptp(reading.series) == 0:
         # What grows faster than such a number at last is no throughput of it.

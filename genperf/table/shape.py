@@ -516,7 +516,7 @@ def _stem(word: str) -> str:
 def _tidy(text: str) -> str:
     """Return what is left of a header: without the words and signs that only joined its number."""
     text = re.sub(rf"\s+{_JOINS}\s*$|^\s*{_JOINS}\s+|^{_NUMBER_OF}$", "", text.strip(), flags=re.IGNORECASE)
-    text = re.sub(r"\(\s*\)|\[\s*\]", "", text).strip(" _-@,:;/|#=")
+    text = re.sub(r"\(\s*\)|\[\s*\]|[(\[]\s*$", "", text).strip(" _-@,:;/|#=")
     return re.sub(r"\s+", " ", text)
 
 
