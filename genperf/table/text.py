@@ -440,7 +440,7 @@ def _at_headers(
             table.append((line, [section, *record[1:]]))
         elif not table or (
             (line in header_lines and record != header and gap_above)
-            or (len(table) > 1 and _begins(record, below[:2], [], True) and _are_words(table))
+            or (len(table) > 1 and _begins(record, below[:2], [""], True) and _are_words(table))
             or _begins(record, below[:2], header, (gap_above and not is_upper) or bool(title), len(table) == 1)
         ):
             if table and (_is_title(header, record) if len(table) == 1 else _are_words(table)):
