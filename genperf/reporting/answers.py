@@ -70,13 +70,15 @@ def answers(place: Place) -> list[Section]:
 
 def summary(place: Place) -> dict[str, Any]:
     """Return the prediction at one configuration with its efficiency, for the table of groups."""
-    expected, efficiency = place.expected, None
+    expected, efficiency, facts = place.expected, None, place.facts
+    rate = None if facts is None or not expected.is_time else facts.growth.throughput(expected.value)
     if place.scaling is not None and not place.scaling.refusal:
         efficiency = place.scaling.efficiency(place.count)
     return {
         **dict(zip(("value", "lower", "upper"), (short(v, 7) for v in expected.value.ends), strict=True)),
         "efficiency": None if efficiency is None else short(100.0 * efficiency.value, 3),
         "efficiencyUpper": None if efficiency is None else short(100.0 * efficiency.upper, 3),
+        "rate": None if rate is None else short(rate.value, 7),
         "verdict": expected.verdict,
         "at": place.shown,
     }

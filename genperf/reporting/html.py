@@ -32,6 +32,7 @@ from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT, Name, Node, call, render
 from genperf.formula.amounts import amount
 from genperf.panel import Table
+from genperf.panel.legend import MOST_COMPARED
 from genperf.panel.quantities import ONE, QUANTITIES, REPORTED_BESIDE, paid_for, quantities_of
 from genperf.prediction import discrepancies_of
 from genperf.prediction.member import by_label
@@ -476,7 +477,11 @@ def _first_look(groups: Sequence[Mapping[str, Any]]) -> str:
         for name, summary in summaries.items()
         if summary["efficiency"] is not None
     }
-    return first_of_groups(efficiencies) if len(efficiencies) > 1 else ""
+    # The rates of groups at one and the same place, as many as can be looked through.
+    rates = {name: summary["rate"] for name, summary in summaries.items()}
+    is_alike = len({summary["at"] for summary in summaries.values()}) == 1 and len(groups) <= MOST_COMPARED
+    rates = rates if is_alike and all(rates.values()) else {}
+    return first_of_groups(efficiencies, rates) if len(efficiencies) > 1 else ""
 
 
 def _basis_text(what: FitResult | GroupedResult) -> str:

@@ -1,6 +1,6 @@
 """An answer in words: its sentences in the order in which they are read, and the few words of a card."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isnan
 
 from genperf.errors import listed
@@ -242,11 +242,19 @@ def _plan_decision(planned: Planned) -> str:
     return f"the whole job takes {takes} on {count}{': the plan is not kept' if planned.breaks else ''}"
 
 
-def first_of_groups(efficiencies: dict[str, tuple[float, float, str]]) -> str:
-    """Return which series to look at first, of efficiencies, upper ends and configurations by name."""
+def first_of_groups(efficiencies: Mapping[str, tuple[float, float, str]], rates: Mapping[str, float]) -> str:
+    """Return which series to look at first, of efficiencies, upper ends and configurations by name.
+
+    Where none stands out it is the fastest one, of the `rates` by name.
+    """
     name, (value, upper, at) = min(efficiencies.items(), key=lambda series: series[1][0])
     middle = sorted(efficiency for efficiency, _, _ in efficiencies.values())[len(efficiencies) // 2]
     if upper < middle:
         reached = f"its efficiency at {at} is {value:.0f} %; half of the series reach {middle:.0f} %"
         return f"Look at {name} first: {reached}."
-    return f"No series is clearly less efficient than the others; the least is {name} with {value:.0f} % at {at}."
+    least = f"the least efficient is {name} with {value:.0f} %"
+    if len(rates) > 1:
+        best, second, *_ = sorted(rates, key=lambda series: -rates[series])
+        times = three_digits(rates[best] / rates[second])
+        return f"At {at} {best} is the fastest, {times} x as fast as {second}; {least}."
+    return f"No series is clearly less efficient than the others; {least} at {at}."

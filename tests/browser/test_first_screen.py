@@ -105,6 +105,14 @@ def test_a_fleet_names_the_sick_series_first(browser: Browser) -> None:
     assert browser.text("first").startswith("sick: ")
 
 
+def test_groups_that_are_alike_name_the_fastest(browser: Browser) -> None:
+    frame = pd.DataFrame({"gpus": [1, 2, 4, 8] * 2, "precision": ["fp16"] * 4 + ["fp32"] * 4})
+    frame["images_per_s"] = [1200, 2350, 4600, 9000, 400, 790, 1560, 3080]
+    result = gp.fit(frame, throughput="images_per_s", extrinsic="gpus", group="precision", draws=60)
+    browser.open(page(result))
+    assert re.match(r"At 16 gpus fp16 is the fastest, 2\.\d+ x as fast as fp32; the least ", browser.text("look"))
+
+
 def test_one_series_prints_on_four_pages_with_each_chart_below_its_title(browser: Browser, one: FitResult) -> None:
     browser.open(page(one, VIEW))
     assert len(re.findall(rb"/Type /Page\b", browser.printed(preferCSSPageSize=True))) <= 4
