@@ -218,21 +218,24 @@ def within_measured_nodes(back: HeldOut, cuts: Sequence[Split], several: Mask) -
     return back if second_node.all() else back.kept(~second_node)
 
 
-def common_error(back: HeldOut, weights: Array, table: Table) -> float:
+def common_error(back: HeldOut, weights: Array, table: Table, noise: float) -> float:
     """Return the correlation of look-backs' errors between rows that differ in their levels alone, from 0 to 1.
 
-        r = 2·Σ z_i·z_j / Σ (z_i² + z_j²)   over pairs of one look-back, z the errors over their standard deviations
+        r = 2·Σ z_i·z_j / Σ (z_i² − v_i + z_j² − v_j)   over pairs of one look-back
 
-    `PSEUDO_LOOK_BACKS` pairs of the mean z² are added, which have half an error in common.
+    z are the errors over their standard deviations, and v the share of the noise in the variance: of the mean, to which
+    r applies, it is no error. `PSEUDO_LOOK_BACKS` pairs of the mean z² are added, which have half an error in common.
     """
-    z = np.divide(*back.errors(weights))
+    error, sd = back.errors(weights)
+    z, v = error / sd, (noise / sd) ** 2
     levels = number_rows(table.frame, [f.name for f in table.categorical])[back.rows]
     settings = number_rows(table.frame, [f.name for f in table.numeric])[back.rows]
     # Each pair once, the smaller number of its levels first.
     same = (back.part[:, None] == back.part) & (settings[:, None] == settings) & (levels[:, None] < levels)
     i, j = np.nonzero(same)
     least = PSEUDO_LOOK_BACKS * float(np.mean(z**2))
-    return float(np.clip((2.0 * z[i] @ z[j] + least) / (np.sum(z[i] ** 2 + z[j] ** 2) + 2.0 * least), 0.0, 1.0))
+    squares = max(float(np.sum(z[i] ** 2 - v[i] + z[j] ** 2 - v[j])), 0.0)
+    return float(np.clip((2.0 * z[i] @ z[j] + least) / (squares + 2.0 * least), 0.0, 1.0))
 
 
 class Members(Struct, frozen=True, eq=False):
@@ -269,7 +272,8 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
         weights = fitted.weights if fitted.apart else stacked([comparable, fitted.folds], omega, fitted.pseudo)
         all_widths = len(cuts) * comparable.width(weights, BEYOND_QUANTILE) + PSEUDO_LOOK_BACKS * USUAL_BEYOND
         width = all_widths / (len(cuts) + PSEUDO_LOOK_BACKS)
-        common, ordered_weights = common_error(back, weights, table), tuple(weights[fitted.order].tolist())
+        common = common_error(back, weights, table, fitted.candidates[0].fit.noise)
+        ordered_weights = tuple(weights[fitted.order].tolist())
         counts = [f.name for f in table.numeric if quote_name(f.name) == factor and f.role == "extrinsic"]
         evidence = _extrapolation_evidence(back, weights, table, counts[0]) if counts else None
         yield Beyond(factor, float(values.max()), ordered_weights, width, common), evidence

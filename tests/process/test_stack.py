@@ -147,7 +147,11 @@ def test_errors_that_levels_share_are_common_and_others_are_not() -> None:
     of_count = np.select([table.columns["n"][rows] == n for n in (2.0, 4.0, 8.0)], (1.0, -0.5, 2.0))
     for errors, low, high in ((RNG.normal(0.0, 1.0, 60), 0.0, 0.3), (of_count, 0.9, 1.0)):
         back = HeldOut(rows, errors, zero, zero + 1.0, np.zeros(60, int), np.zeros(zero.shape[1], int))
-        assert low <= common_error(back, np.ones(1), table) <= high
+        assert low <= common_error(back, np.ones(1), table, 0.0) <= high
+    # Noise as large as the error that all levels share takes nothing from it.
+    both = HeldOut(rows, of_count + RNG.normal(0.0, 1.0, 60), zero, zero + 1.5, *(np.zeros(n, int) for n in (60, 1)))
+    assert common_error(both, np.ones(1), table, 0.0) < 0.8
+    assert common_error(both, np.ones(1), table, 1.0) > 0.9
 
 
 def test_noise_that_few_residuals_show_widens_the_mean_but_no_prediction() -> None:
