@@ -60,15 +60,13 @@ def suggest(
     from genperf import search
     from genperf.attribution.answers import for_people
     from genperf.cli.options import configuration, model_or_table, one_group, single
-    from genperf.panel.configurations import forecast_at
     from genperf.words.numbers import heading, singular, suited_unit, with_article
 
     every = model_or_table(model, roles, *target)
     every, wanted = configuration(target, "--at (--target)", every)
     single(wanted)
     _, fitted = one_group(every, group, model, wanted)
-    # Levels alone, or nothing, ask about a forecast, as for `ask`.
-    wanted = forecast_at(fitted.panel, {name: value for name, value in wanted.items() if name not in every.group})
+    wanted = {name: value for name, value in wanted.items() if name not in every.group}
     suggestion = search.suggest(fitted, wanted, **about)
     if out.written(suggestion, suggestion.chosen):
         return

@@ -20,7 +20,7 @@ from genperf.errors import FormulaError, GenperfError, listed
 from genperf.errors import suggest as similar
 from genperf.facts import Interval, NextRun
 from genperf.formula import evaluate, names_in, parse, substitute, values_of
-from genperf.panel.configurations import at_scale, divisible
+from genperf.panel.configurations import at_scale, divisible, forecast_at
 from genperf.panel.panel import StepWork, Target, several_nodes
 from genperf.panel.quantities import QUANTITIES, quantities_of
 from genperf.prediction import (
@@ -208,7 +208,7 @@ class Suggestions(PrintedAnswer, frozen=True, eq=False):
 
 def suggest(
     result: FitResult,
-    target: Mapping[str, Any],
+    target: Mapping[str, Any] | None = None,
     *,
     cost: str = "workers",
     candidates: str | Path | pd.DataFrame | None = None,
@@ -227,8 +227,9 @@ def suggest(
 
     Parameters
     ----------
-    target : mapping
-        The configuration that the decision is about; factors left out are those of a measured run.
+    target : mapping, optional
+        The configuration that the decision is about; factors left out are those of a measured run. Where it names no
+        count of what is scaled, twice the largest.
     cost : str
         What a second costs, a formula over the factors: `workers` counts machine-seconds. One that reads the predicted
         quantity (`time`) is the whole cost, as is every formula where the model predicts no time.
@@ -268,7 +269,9 @@ def suggest(
         raise GenperfError(f"{k} is not a number of measurements", hint="1 or more")
     if within is not None and not (np.isfinite(within) and within > 0):
         raise GenperfError(f"an interval cannot be within {within:g}", hint="0.1 is 10 %")
+    target = target or {}
     if prediction is None:
+        target = forecast_at(result.panel, target)
         query = result.query(target)
         if query.rows != 1:
             raise GenperfError(f"suggest takes one target, got {query.rows}", hint="one value for each factor")

@@ -254,3 +254,8 @@ def test_what_to_measure_next() -> None:
 def test_what_python_alone_can_ask_is_refused(target: dict, options: dict, message: str) -> None:
     with pytest.raises(gp.GenperfError, match=message):
         suggest(model(slope(count=50)), target, **options)
+
+
+def test_without_a_target_twice_the_largest_count_is_what_is_decided_about() -> None:
+    frame = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.1, 4.9, 3.2, 2.1]})
+    assert gp.suggest(frame).target == gp.suggest(frame, {"workers": 16}).target == {"workers": 16.0}
