@@ -34,6 +34,11 @@ def counts(rows: pd.DataFrame, work: float) -> Counts:
     return Counts(devices, nodes, batch / work)
 
 
+def are_apart(rows: pd.DataFrame) -> bool:
+    """Return whether each device of some rows has a node of its own."""
+    return bool(np.all(rows.nodes >= rows.devices) and np.any(several_nodes(rows.nodes.to_numpy(float))))
+
+
 def alone(each: list[Posterior]) -> list[Posterior]:
     """Return the posterior of each series by itself."""
     return each
@@ -50,7 +55,7 @@ def predicted(weigh: Weigh, listed: Sequence[tuple[pd.DataFrame, pd.DataFrame]])
     """Return the central values and the ends of the intervals of the rows asked about, for series of one table."""
     work = [float(train.batch.iloc[-1]) for train, _ in listed]
     by_itself = [
-        posterior_of(counts(train, unit), np.log(train.t.to_numpy()), np.zeros(len(train)))
+        posterior_of(counts(train, unit), np.log(train.t.to_numpy()), np.zeros(len(train)), apart=are_apart(train))
         for (train, _), unit in zip(listed, work, strict=True)
     ]
     found = weigh(by_itself)

@@ -40,6 +40,10 @@ LEAST_SLOPE = 0.03
 #: Mean of that slope towards larger counts, in its standard deviations: laws that begin beyond the data add time. It
 #: helps either half of the sources (`experiments/results/growth.md`).
 MEAN_SLOPE = 0.1
+#: Both, where each device is known to have a node of its own: all exchange passes its link or a server, which saturate
+#: (`experiments/decisions/growth-of-a-series.md`).
+APART_LEAST_SLOPE = 0.1
+APART_MEAN_SLOPE = 0.4
 #: Of the central value: the share of unseen networks, and a factor for each overhead between nodes that does not arise.
 #: A heavy tail belongs to the upper bound.
 CENTRAL_UNSEEN = 0.1
@@ -115,6 +119,11 @@ def prior() -> Prior:
         walk_share=np.array(walks["share"]),
         noise=np.array(walks["noise"]),
     )
+
+
+def slope_beyond(apart: bool) -> tuple[float, float]:
+    """Return the least deviation of the slope beyond the data and its mean; `apart` with one device a node."""
+    return (APART_LEAST_SLOPE, APART_MEAN_SLOPE) if apart else (LEAST_SLOPE, MEAN_SLOPE)
 
 
 #: The place of the constant among the overheads.

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from genperf.arrays import Array, Index
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.series import walk_from
-from genperf.growth.bank import CONSTANT, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
+from genperf.growth.bank import CONSTANT, SLOPE_SD, bank, prior, slope_beyond
 from genperf.prediction.bands import MixtureForecast
 
 #: Draws of a posterior: the ends of its interval move by about 1 % with half as many.
@@ -60,11 +60,13 @@ class Layout:
 
         ln p = (M·y)'·f + [−½·f'·M·f − ½·ln|K| − ½·ln(1'K⁻¹1)] − ½·y'·M·y
 
-    The largest count is the last; `variances` are those of ln T at each, as repeats show them.
+    The largest count is the last; `variances` are those of ln T at each, as repeats show them. Beyond it devices that
+    are known to be `apart`, one a node, add more (`slope_beyond`).
     """
 
-    def __init__(self, counts: Counts, variances: Array) -> None:
+    def __init__(self, counts: Counts, variances: Array, apart: bool = False) -> None:
         constants = prior()
+        least_slope, mean_slope = slope_beyond(apart)
         self.counts, self.variances = counts, variances
         self.constant = bool(np.ptp(counts.work) > 1e-9)
         curves = self.logarithms(counts)
@@ -82,7 +84,7 @@ class Layout:
             float(constants.noise),
             constants.walk_step,
             # In work as well: a batch that was not measured is far too.
-            Extrapolation(axes, "work", SLOPE_SD, quietest=LEAST_SLOPE / SLOPE_SD, mean=MEAN_SLOPE),
+            Extrapolation(axes, "work", SLOPE_SD, quietest=least_slope / SLOPE_SD, mean=mean_slope),
         )
         # W with W·K·W' = diag(step² + noise), the noise in each whitened direction, and W·1.
         whiten, noise, row_sums = self.process.geometry
@@ -144,10 +146,10 @@ def _logarithms(workers: float, nodes: float, work: float, constant: bool) -> Ar
 
 
 @lru_cache(maxsize=KEPT_LAYOUTS)
-def _layout(key: tuple[tuple[float, float, float], ...], variances: tuple[float, ...]) -> Layout:
+def _layout(key: tuple[tuple[float, float, float], ...], variances: tuple[float, ...], apart: bool) -> Layout:
     """Return a layout; the last ones are kept, which groups of a table share."""
     workers, nodes, work = np.array(key).T
-    return Layout(Counts(workers, nodes, work), np.array(variances))
+    return Layout(Counts(workers, nodes, work), np.array(variances), apart)
 
 
 class Posterior(Struct, frozen=True, eq=False):
@@ -198,7 +200,7 @@ class Draws(Struct, frozen=True, eq=False):
     def forecast(self, counts: Counts) -> tuple[Array, Array, Array]:
         """Return the mean of ln T, its variance and a new run's, without the noise of repeats: universal kriging.
 
-            E = f(x*) + θ + k'·K⁻¹·(y − f − θ) + MEAN_SLOPE·slope·ahead,
+            E = f(x*) + θ + k'·K⁻¹·(y − f − θ) + mean·slope·ahead,
             var = κ − k'·K⁻¹·k + (1 − 1'·K⁻¹·k)²/(1'·K⁻¹·1) + (slope·beyond)², and noise² beside
 
         Each is of shape (draws, counts).
@@ -222,24 +224,30 @@ def forecast(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[C
     return MixtureForecast(mean, np.concatenate(weights), variance, total, None, np.concatenate(central))
 
 
-def posterior_of(counts: Counts, logarithms: Array, variances: Array, tilt: Array | None = None) -> Posterior:
+def posterior_of(
+    counts: Counts, logarithms: Array, variances: Array, tilt: Array | None = None, apart: bool = False
+) -> Posterior:
     """Return the posterior of a series by itself.
 
     Its counts differ in workers, or nodes, or work, the largest last; ln T there has variances as repeats show them.
     The tilt is ln of what the prior weights of the curves are multiplied by, where something is known beside the runs.
+    Devices are `apart` where each is known to have a node of its own.
     """
     # In steps of √2, which changes no interval by its digits: series then have equal layouts.
     variances = 2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(variances, LEAST_POSTERIOR_VARIANCE))))
     if tilt is None:
-        return _posterior(counts.key, tuple(variances.tolist()), tuple(logarithms.tolist()))
-    layout = _layout(counts.key, tuple(variances.tolist()))
+        return _posterior(counts.key, tuple(variances.tolist()), tuple(logarithms.tolist()), apart)
+    layout = _layout(counts.key, tuple(variances.tolist()), apart)
     return Posterior(logarithms, layout, *layout.weights(logarithms, tilt))
 
 
 @lru_cache(maxsize=KEPT_POSTERIORS)
 def _posterior(
-    key: tuple[tuple[float, float, float], ...], variances: tuple[float, ...], logarithms: tuple[float, ...]
+    key: tuple[tuple[float, float, float], ...],
+    variances: tuple[float, ...],
+    logarithms: tuple[float, ...],
+    apart: bool,
 ) -> Posterior:
     """Return a posterior without a tilt; the last ones are kept: folds and readings of a table share most of theirs."""
-    layout, of_runs = _layout(key, variances), np.array(logarithms)
+    layout, of_runs = _layout(key, variances, apart), np.array(logarithms)
     return Posterior(of_runs, layout, *layout.weights(of_runs))

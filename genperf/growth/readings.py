@@ -53,6 +53,13 @@ class CountReading(Struct, frozen=True):
     #: What ln of the values is multiplied by to be that of what overheads add to: −1 of a utilization's reciprocal.
     sign: float = 1.0
 
+    def is_apart(self, series: MeasuredSeries) -> bool:
+        """Return whether each device of timed runs is known to have a node of its own, by a column of nodes."""
+        if series.either_way or self.nodes != "nodes" or self.workers == self.nodes:
+            return False
+        nodes = series.values(self.nodes)
+        return bool(np.all(nodes >= series.values(self.workers)) and np.any(several_nodes(nodes)))
+
     def counts(self, series: MeasuredSeries) -> tuple[Counts, float]:
         """Return the counts of a series, work relative to that at the last, and the work of one worker there."""
         work = series.values(self.work)
@@ -138,7 +145,7 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
         if key not in posteriors:
             # Of a job the times of its steps, up to a constant.
             of_steps = reading.sign * (series.logarithms + np.log(series.values(reading.divides)))
-            posteriors[key] = posterior_of(counts, of_steps, series.variances, hinted)
+            posteriors[key] = posterior_of(counts, of_steps, series.variances, hinted, reading.is_apart(series))
         listed.append(Weighed(reading, posteriors[key], reading.share, unit))
     evidence = np.array([candidate.posterior.log_evidence for candidate in listed])
     weights = np.exp(evidence - evidence.max()) * [candidate.share for candidate in listed]

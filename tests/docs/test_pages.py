@@ -38,7 +38,7 @@ MODELS = {
 }
 #: The columns, after the first, of the page's table of all sources.
 ALL_SOURCES = "corpus > How well # all sources, median (mean) error, %"
-PROTOCOLS = ("near (821)", "far (416)", "node (425)")
+PROTOCOLS = ("near (833)", "far (423)", "node (425)")
 
 
 def text_of(path: Path) -> str:

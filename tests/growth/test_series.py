@@ -349,6 +349,22 @@ def test_densities_and_forecasts_are_those_of_a_gaussian_process():
         assert_allclose(variance[0], left + slope**2 + (step * noise) ** 2, rtol=1e-4, atol=1e-6)
 
 
+def test_devices_that_are_known_to_be_apart_may_saturate_their_link() -> None:
+    # The same times, of one device a node and of eight.
+    runs = pd.DataFrame({"workers": [1, 2, 4, 8], "nodes": [1, 2, 4, 8], "step_time_s": [1.0, 1.02, 1.05, 1.07]})
+    there = pd.DataFrame({"workers": [16, 32], "nodes": [16, 32]})
+    answers = []
+    for each in (1, 8):
+        measured = gp.read_table(
+            runs.assign(workers=each * runs.workers), time="step_time_s", extrinsic=["workers", "nodes"]
+        )
+        answers.append(auto(measured).predict(there.assign(workers=each * there.workers), interval=0.9))
+    apart, packed = answers
+    assert (width(apart) > 1.5 * width(packed)).all()
+    assert (apart["time"] > packed["time"]).all()
+    assert (apart["upper"] > 1.1 * packed["upper"]).all()
+
+
 def test_an_unseen_network_widens_upwards_only():
     flat = posterior([1.0, 1.0, 1.0, 1.0])
     inside = forecast([flat.draws()], [1.0], [Counts(np.array([16.0]), np.array([1.0]), np.ones(1))]).interval()
