@@ -40,7 +40,7 @@ def departs(doublings: float) -> float:
     succession; further out it departs at the same rate.
 
     >>> departs(0.0), round(departs(2.0), 3)
-    (0.0, 0.056)
+    (0.0, 0.05)
     """
     clusters = next(record.clusters for record in _records() if record.protocol == "far" and not record.verdict)
     return float(1.0 - (1.0 - 1.0 / (clusters + 2.0)) ** (max(doublings, 0.0) / math.log2(Record.reaches["far"])))

@@ -193,8 +193,9 @@ def test_a_pattern_that_names_no_factor_is_refused(pattern: str) -> None:
 def test_what_cannot_be_imported_is_said(
     format: str, files: list[str], settings: dict[str, str], pattern: str | None, said: str
 ) -> None:
+    paths = [str(DATA / file) for file in files]
     with pytest.raises(GenperfError) as caught:
-        import_files(format, files, settings, pattern)
+        import_files(format, paths, settings, pattern)
     assert said in str(caught.value)
 
 
