@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from genperf.arrays import Array
+from genperf.arrays import Array, Mask
 from genperf.discrepancy import Beyond, MeanProcess, Process, Product, Stack
 from genperf.discrepancy.form import positions
 from genperf.discrepancy.stack import NORMAL
@@ -126,6 +126,7 @@ def _candidates(table: Table, apart: bool) -> list[StackCandidate]:
     if apart:
         axes = tuple(replace(axis, linear=APART_LEVEL) if axis.kind == "level" else axis for axis in axes)
     prior = Product(axes, APART_SIZE if apart else LEVEL_SIZE, LOCAL_PART)
+    measured = np.flatnonzero(~_defined(table))
     candidates: list[StackCandidate] = []
     for mean in means_of(table):
         basis = mean.basis(table.columns)
@@ -136,9 +137,19 @@ def _candidates(table: Table, apart: bool) -> list[StackCandidate]:
         residual = y - basis.log_sum(constants)
         first_fit = candidates[0].fit if candidates else None
         # A sum that fits such runs knows no more of two factors together than their product does.
-        fit = first_fit if apart and first_fit else fit_sizes(x, residual - residual.mean(), prior, first_fit)
+        fit = first_fit if apart and first_fit else fit_sizes(x, residual - residual.mean(), prior, measured, first_fit)
         candidates.append(StackCandidate(mean, basis, constants, y, fit, x))
     return candidates
+
+
+def _defined(table: Table) -> Mask:
+    """Return which rows have one value by definition, as every speed-up at the smallest count, and show no noise."""
+    count = table.panel.axis.factor
+    if count is None or count.distinct < 2:
+        return np.zeros(len(table), bool)
+    smallest = np.asarray(table.columns[count.name] == count.lower)
+    has_one_value = int(smallest.sum()) > 2 and float(np.ptp(table.measured[smallest])) == 0.0
+    return smallest if has_one_value else np.zeros(len(table), bool)
 
 
 def _written(fitted: Members) -> Iterator[tuple[MeanProcess, Member]]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 
-from genperf.arrays import AnyArray, Array
+from genperf.arrays import AnyArray, Array, Index
 from genperf.discrepancy.product import SIZES, KernelAxis, Product, logarithms, usual_sizes
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.formula import names_in, quote_name, render, values_of
@@ -186,14 +186,14 @@ class _Density:
         return slopes
 
 
-def fit_sizes(x: Sequence[AnyArray], y: Array, prior: Product, start: Fit | None = None) -> Fit:
+def fit_sizes(x: Sequence[AnyArray], y: Array, prior: Product, measured: Index, start: Fit | None = None) -> Fit:
     """Return the most probable sizes θ of a process of mean zero, y ~ N(0, K(θ; x) + noise²·diag(factors)).
 
     The sizes of `prior` are the medians of θ. The search begins at `start`, the fit of another mean; without it, at the
-    medians, and with `ODD_VALUES`. At most `MOST_SEARCHED` rows determine θ. Noise is Student's: the search takes the
-    factors of `start` (1 without it), and the result has those of the residuals (`_student`).
+    medians, and with `ODD_VALUES`. At most `MOST_SEARCHED` of the `measured` rows determine θ. Noise is Student's: the
+    search takes the factors of `start` (1 without it), and the result has those of the residuals (`_student`).
     """
-    rows = np.sort(np.random.default_rng([CONTENT_SEED, 2]).permutation(len(y))[:MOST_SEARCHED])
+    rows = np.sort(np.random.default_rng([CONTENT_SEED, 2]).permutation(measured)[:MOST_SEARCHED])
     factors = np.ones(len(y)) if start is None else start.factors
     density = _Density(prior, [a[rows] for a in x], y[rows], factors[rows])
     if start is None:

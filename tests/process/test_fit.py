@@ -161,3 +161,15 @@ def test_a_utilization_is_the_reciprocal_of_a_sum() -> None:
     assert np.all((answers.lower <= law(there)) & (law(there) <= answers.upper))
     assert answers.util.to_numpy() == pytest.approx(law(there), rel=0.1)
     assert result.predict({"batch": 65536, "gpus": 1}).upper.iloc[0] == 100.0
+
+
+def test_speedups_that_are_one_by_definition_show_no_noise():
+    rng = np.random.default_rng(5)
+    grid = pd.DataFrame([(c, d) for c in (1, 2, 4, 8, 16) for d in np.arange(1.0, 13.0)], columns=["cores", "load"])
+    speedup = grid.cores**0.6 * np.exp(0.25 * rng.standard_normal(len(grid)))
+    grid["speedup"] = np.where(grid.cores == 1, 1.0, speedup)
+    result = gp.fit(gp.read_table(grid, throughput="speedup", extrinsic="cores", intrinsic="load"))
+    rows = result.predict({"cores": [4, 6, 12], "load": 6.5})
+    # Noise that a count of exact ones sets near zero left 1e±300 between the measured counts.
+    assert np.all(np.log(rows.upper / rows.lower).between(0.4, 2.0))
+    assert np.all((rows["cores"] / rows["time"]).between(1.3, 8.0))

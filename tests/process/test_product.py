@@ -54,11 +54,11 @@ def test_sizes_that_drew_the_rows_are_near_the_optimum() -> None:
     nets = {"net": np.repeat(np.array(list("abcdefgh"), dtype=object), 8)}
     y = np.repeat(RNG.normal(0.0, 0.5, 8), 8) + RNG.normal(0.0, 0.02, 64)
     axis = KernelAxis("net", "level", **usual_sizes("level"))
-    fit = fit_sizes([axis.coordinates(nets)], y - y.mean(), Product((axis,), LEVEL_SIZE, LOCAL_PART))
+    fit = fit_sizes([axis.coordinates(nets)], y - y.mean(), Product((axis,), LEVEL_SIZE, LOCAL_PART), np.arange(len(y)))
     assert 0.25 < fit.kernel.axes[0].linear < 1.0
     assert 0.01 < fit.noise < 0.04
     # Student's noise: one row of 64 is off by e¹, and its variance is multiplied while the others' are not.
     y[5] += 1.0
-    fit = fit_sizes([axis.coordinates(nets)], y - y.mean(), Product((axis,), LEVEL_SIZE, LOCAL_PART))
+    fit = fit_sizes([axis.coordinates(nets)], y - y.mean(), Product((axis,), LEVEL_SIZE, LOCAL_PART), np.arange(len(y)))
     assert int(np.argmax(fit.factors)) == 5
     assert fit.factors[5] > 5.0 * np.median(fit.factors)
