@@ -441,7 +441,8 @@ def _track_record(
 ) -> Record | None:
     """Return how often `auto` was right on published series that were predicted like this one; None for no series."""
     is_series = options.get("approach") == "series" and LOAD.fullmatch(curve.along) is None
-    if not is_series or options.get("pooled_share") is not None:
+    # Times and rates were judged, and neither memories nor accuracies.
+    if not is_series or curve.quantity.either_way or options.get("pooled_share") is not None:
         return None
     ratio, nodes = growth.target.count / curve.steps.along.upper, panel.only_node
     leaves_node = nodes is not None and bool(several_nodes(query.columns[nodes])[0])

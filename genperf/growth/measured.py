@@ -129,6 +129,10 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
     if len(medians) > MOST_CONFIGURATIONS or any(f.lower < 1.0 for f in counts):
         return None
     columns = {f.name: medians.columns[f.name] for f in medians.numeric}
+    nodes, workers = panel.nodes, panel.workers
+    if nodes is not None and workers is not None and np.any(columns[nodes.name] > columns[workers.name]):
+        # More nodes than workers: these are the workers of a node, or the nodes do something else.
+        return None
     # By all columns, so that the last configuration, to which work is relative, is the same whatever the order of rows.
     order = np.lexsort([*(columns[name] for name in sorted(columns) if name != column), columns[column]])
     network, works, counted = network_of(hints), panel.work_of_worker, panel.counted_as

@@ -109,8 +109,7 @@ def _nodes_of(series: MeasuredSeries) -> tuple[str, tuple[tuple[str, float], ...
     """
     workers = series.factors.counted_as or "nodes"
     if series.factors.has("nodes"):
-        is_known = bool(np.all(series.values("nodes") <= series.values(workers)))
-        return workers, (("nodes", 1.0),) if is_known else NODE_SIZES, False
+        return workers, (("nodes", 1.0),), False
     counts = series.values(workers)
     if (fewest := float(counts.min())) > USUAL_DEVICES:
         # Fewer than the fewest that were measured are one unit too: less than one has no exchange.
