@@ -149,7 +149,7 @@ def _label(series: MeasuredSeries, reading: CountReading) -> str:
     """Name one of several readings by what differs between them: `overheads, shared work, eight a node`."""
     words = ["overheads"]
     if len(series.works) > 1:
-        of_all = series.either_way and reading.work == series.works[-1].formula
+        of_all = f"*{reading.work}".endswith(f"*{reading.workers}")
         words.append("work of all" if of_all else "constant work" if reading.work == "1" else "shared work")
     # The nodes are those of `readings.NODE_SIZES`: `max(workers/8, 1)`.
     if reading.nodes.startswith("max("):

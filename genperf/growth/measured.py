@@ -136,8 +136,10 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
     # By all columns, so that the last configuration, to which work is relative, is the same whatever the order of rows.
     order = np.lexsort([*(columns[name] for name in sorted(columns) if name != column), columns[column]])
     network, works, counted = network_of(hints), panel.work_of_worker, panel.counted_as
-    if table.target.either_way and counted == axis.canonical:
-        # A power or a memory may be that of all workers together.
+    at, measured = columns[column], medians.measured
+    rises = float(np.mean(measured[at == at.max()])) > float(np.mean(measured[at == at.min()]))
+    if table.target.either_way and counted == axis.canonical and rises:
+        # A power or a memory that rises may be that of all workers together.
         of_each, of_table, _ = works[0]
         works = (*works, WorkFormula(counted if of_each == "1" else f"{of_each}*{counted}", of_table))
     repeats = table.repeats

@@ -431,3 +431,13 @@ def test_a_power_of_all_workers_grows_with_them(more):
     truth = 360 * 64 - 8 * 64 * 6
     assert row["power"] == pytest.approx(truth, rel=0.1)
     assert row.lower < truth < row.upper
+
+
+def test_a_memory_that_falls_is_none_of_all_workers_together():
+    # States that are sharded beside what each keeps: 110 + 380/n.
+    frame = pd.DataFrame({"world_size": [1, 2, 4], "batch": [2, 2, 2], "memory_mb": [490.0, 302.0, 204.0]})
+    result = gp.fit(frame, quantity="memory_mb:MB", extrinsic="world_size", intrinsic="batch")
+    row = result.predict({"world_size": 8, "batch": 2}).iloc[0]
+    assert row["memory_mb"] == pytest.approx(157.5, rel=0.08)
+    assert row.upper < 320.0
+    assert not any("work of all" in member.label for member in result.members)
