@@ -58,7 +58,7 @@ from genperf.result import FitResult, GroupedResult, is_model
 from genperf.search.problem import models_of
 from genperf.search.space import read_grid
 from genperf.table.cells import Source, source_of_columns
-from genperf.table.clean import is_number, label, rows_of
+from genperf.table.clean import Rejection, is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import (
@@ -591,12 +591,12 @@ def _doubt_of(reading: Reading, value: Measured, rows: Mask) -> str:
 def _origin_text(source: Source, table: Table | None = None) -> str:
     """Return in one line where the runs came from, and which rows are left out."""
     texts = [step.text for step in source.steps if step.kind == "read_back"]
-    return "; ".join([*texts, *([_rejected_rows_text(table)] if table is not None and table.rejected else [])])
+    return "; ".join([*texts, *([_rejected_rows_text(table.rejected)] if table is not None and table.rejected else [])])
 
 
-def _rejected_rows_text(table: Table) -> str:
+def _rejected_rows_text(rejected: Sequence[Rejection]) -> str:
     """Return how many rows are left out, and why the first of them is."""
-    return f"{counted(rows_of(table.rejected), 'row')} left out ({table.rejected[0].complaint})"
+    return f"{counted(rows_of(rejected), 'row')} left out ({rejected[0].complaint})"
 
 
 def _hint_beside(opened: Recognised, name: str) -> str:
@@ -746,7 +746,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         model, table = self.fitted(name)
         scale = next((f for f in model.schema.factors if f.name == reading.scale), None)
         if table.rejected and scale is not None and scale.distinct < 2 and len(np.unique(self._counts)) > 1:
-            what = f"only {scale.name}={scale.upper:g} can be used: {_rejected_rows_text(table)}"
+            what = f"only {scale.name}={scale.upper:g} can be used: {_rejected_rows_text(table.rejected)}"
             raise TableError(what, hint="mend these rows; genperf check shows them", where=source.name)
         model, configuration = self._question_of(model, at)
         count_is_open = reading.scale not in (None, *at) and {*map(meant_by, at)}.isdisjoint(PLACES)
@@ -916,8 +916,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
                 answers[name] = value
             elif name in reading.quantities and len(answers) < most_answers:
                 try:
-                    model, _ = self.fitted(name)
+                    model, table = self.fitted(name)
                     answers[name] = self._value(name, *self._question_of(model, at), None)
+                    if without := [rejection for rejection in table.rejected if rejection.column == name]:
+                        notes.append(f"{name}: {_rejected_rows_text(without)}")
                 except GenperfError as error:
                     notes.append(f"{name} is not answered: {error.message}")
         unanswered = [column for column in names if column not in answers and column in reading.quantities]

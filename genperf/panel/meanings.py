@@ -41,7 +41,8 @@ class Meanings(Struct, dict=True):
     @cached_property
     def headers(self) -> dict[frozenset[str], list[tuple[str, str]]]:
         """The columns by the words of their headers, also those that capitals part: `NumSpheres`."""
-        spelled = ((name, text) for name in self.legend.columns for text in {name, _CAPITAL.sub(" ", name)})
+        names = self.legend.columns
+        spelled = ((name, text) for name in names for text in dict.fromkeys((name, _CAPITAL.sub(" ", name))))
         return _grouped_by_words(spelled)
 
     @cached_property
