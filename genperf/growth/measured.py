@@ -57,6 +57,7 @@ class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
     variances: Array
     works: tuple[WorkFormula, ...]  #: How one worker's work may change.
     in_seconds: bool = True  #: Whether the values are the seconds of a step, beside which a hinted exchange has a size.
+    learned: bool = False  #: Whether the values are what a network has learned, in which no machine has a part.
     hinted: bool = False  #: Whether the user says how fast the network between nodes is (`--hint`).
     either_way: bool = False  #: Whether overheads may as well lower the values: those of neither a time nor a rate.
     #: Seconds in which two nodes exchange the message of a step, by the hint; None without one, or where the bytes are
@@ -154,6 +155,7 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
         variances=(noise * np.where(repeats > 2, MEDIAN_VARIANCE, 1.0) / repeats)[order],
         works=works,
         either_way=table.target.either_way,
+        learned=table.target.is_learned,
         in_seconds=network is None or (table.target.is_time and schema_of(table).of_steps),
         hinted=network is not None,
         exchange=None if network is None else network.exchange(table),

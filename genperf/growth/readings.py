@@ -108,6 +108,9 @@ def _nodes_of(series: MeasuredSeries) -> tuple[str, tuple[tuple[str, float], ...
     Workers and nodes are formulas over canonical names, each number of nodes with its prior probability.
     """
     workers = series.factors.counted_as or "nodes"
+    if series.learned:
+        # No network joins what was learned: the second node is a count like any other.
+        return workers, (("1", 1.0),), False
     if series.factors.has("nodes"):
         return workers, (("nodes", 1.0),), False
     counts = series.values(workers)

@@ -347,7 +347,8 @@ def _proportional_to(target: Array, others: Mapping[str, Array], series: Index, 
 
 # --- what a header shows ----------------------------------------------------------------------------------------------
 
-_RESULT = re.compile(rf"(^|.*_){any_of('columns.result', 'columns.relative', 'columns.efficiency')}(_.*)?")
+_COMPUTED = ("columns.learned", "columns.result", "columns.relative", "columns.efficiency")
+_RESULT = re.compile(rf"(^|.*_){any_of(*_COMPUTED)}(_.*)?")
 _SPREAD = re.compile(rf"(^|.*[_.]){any_of('columns.spread')}(_.*)?")
 _PREDICTED = (*words_of("columns.predicted"), *words_of("columns.expected"), "lower", "upper")
 _IDEAL = frozenset(words_of("columns.ideal"))

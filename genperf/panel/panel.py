@@ -38,7 +38,7 @@ from genperf.panel.legend import Legend
 from genperf.panel.machine import PARTS, SAME, Machine, rises_with
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
-from genperf.vocabulary import section, words_of
+from genperf.vocabulary import any_of, late, section, words_of
 from genperf.vocabulary.headers import DEVICE_WORDS, UNNAMED, header_of, relative_unit
 from genperf.vocabulary.names import (
     ALIASES,
@@ -120,6 +120,7 @@ LIMIT_STEP = 0.5
 LIMIT_POWERS: tuple[tuple[float, float], ...] = ((1.0, 0.7), (2.0, 0.3))
 
 _SERVED = frozenset(words_of("headers.served"))
+_LEARNED = late(rf"(^|.*_){any_of('columns.learned')}(_.*)?")
 
 
 # --- the axis ---------------------------------------------------------------------------------------------------------
@@ -253,6 +254,11 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_
     def either_way(self) -> bool:
         """Whether overheads may raise or lower it, as a memory or an accuracy: what is no time and no rate."""
         return not (self.is_time or self.is_rate)
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether it is what a network has learned, as an accuracy or a loss: the machine has no part in it."""
+        return self.either_way and _LEARNED.fullmatch(plain_name(self.column)) is not None
 
     def __str__(self) -> str:
         return f"{self.name} '{self.column}'" + (f", {self.unit}" if self.unit else "")

@@ -408,6 +408,8 @@ def test_what_overheads_may_lower_is_forecast_as_its_runs_turn(column, unit, law
     assert np.all((there.lower <= truth) & (truth <= there.upper))
     if column == "accuracy":
         assert np.all(there[column] < frame[column].iloc[-1])
+        # No network joins what was learned: with that of an unseen one it was 49 to 100 % at 32.
+        assert np.all((there.upper - there.lower) / truth < 0.25)
     assert result.schema.ceiling == {"%": 100.0, "": 1.0}.get(unit, np.inf)
     assert there.upper.max() <= result.schema.ceiling
     assert scaling(result, {"workers": 8}, upto=4096).curve.upper.max() <= result.schema.ceiling
