@@ -6,11 +6,9 @@ import io
 import itertools
 import json
 import re
-import tomllib
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -21,7 +19,6 @@ from genperf.table.cells import csv_pieces
 from genperf.table.clean import label
 from genperf.table.content import HEAD_BYTES, MAX_FILE_BYTES
 from genperf.table.facts import facts_of, is_result, key_of_step
-from genperf.table.text import counts_vary
 from genperf.vocabulary import late
 
 #: Rows or columns over which a cell of a web page stands, at most.
@@ -96,25 +93,12 @@ _COMMENT = late(r"<!--.*?-->", re.DOTALL)
 #: A table of HTML in a text, without another one in it.
 _HTML_TABLE = late(r"<table\b(?:(?!<table\b).)*?</table>", re.DOTALL | re.IGNORECASE)
 
-#: `.. list-table:: Speed` of reStructuredText, with what is indented below it.
-_LIST_TABLE = late(r"^([ \t]*)\.\. list-table::(.*)\n((?:[ \t]*\n|\1[ \t]+\S.*(?:\n|$))+)", re.MULTILINE)
-
-
-def _as_html(table: re.Match[str]) -> str:
-    """Return a list that is a table, a row at `* -` and a cell at `-`, in HTML of as many lines."""
-    rows = [re.split(r"\n[ \t]+- ?", row) for row in re.split(r"(?m)^[ \t]*\* - ?", table[3])[1:]]
-    cells = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    lines = "\n" * table[0].count("\n")
-    return f"<table><caption>{escape(table[2])}</caption>{' '.join(cells.split())}{lines}</table>"
-
 
 def with_drawn_tables(text: str) -> str:
-    r"""Return a text without comments of HTML, its tables of HTML and reStructuredText as Markdown, in as many lines.
+    r"""Return a text without comments of HTML, its tables of HTML as Markdown, in as many lines.
 
     >>> with_drawn_tables("# Speed\n<table>\n<tr><td>GPUs</td><td>s</td></tr>\n<tr><td>1</td><td>9</td></tr>\n</table>")
     '# Speed\n| GPUs | s |\n| --- | --- |\n| 1 | 9 |\n'
-    >>> with_drawn_tables(".. list-table::\n\n   * - GPUs\n     - s\n   * - 1\n     - 9\n")
-    '| GPUs | s |\n| --- | --- |\n| 1 | 9 |\n\n\n\n'
     """
 
     def drawn(table: re.Match[str]) -> str:
@@ -122,7 +106,7 @@ def with_drawn_tables(text: str) -> str:
         return lines + "\n" * max(0, table[0].count("\n") - lines.count("\n"))
 
     without_comments = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
-    return _HTML_TABLE.sub(drawn, _LIST_TABLE.sub(_as_html, without_comments))
+    return _HTML_TABLE.sub(drawn, without_comments)
 
 
 def notebook_text(text: str) -> str | None:
@@ -147,64 +131,18 @@ def _texts_of(cells: list[Any]) -> Iterator[str]:
             yield drawn_tables(html) if "<table" in html else "".join(plain)
 
 
-#: `(8, 2905.4),  # gpus, images/s`; what opens and closes a list of such; `gpus = [1, 2, 4]  # a unit`, and the same as
-#: an array of numpy, or of Matlab with blanks between the numbers.
-_TUPLE = late(r"\s*[(\[](?P<cells>[^()\[\]]+)[)\]],?\s*(?:#(?P<names>.*))?")
-_BRACKET = late(r"\s*(?:\w+\s*=\s*)?[(\[\])]?\s*")
-_LIST = late(
-    r"^[ \t]*(?P<name>\w+)\s*[=:]\s*(?:[\w.]+\()?[(\[](?P<cells>[^()\[\]]+)[)\]][)',;]{0,3}[ \t]*"
-    r"(?:[#%][ \t]*(?P<unit>[^\n]*))?$",
-    re.MULTILINE,
-)
 _BRACKETED = late(r"^[ \t]*(?:\w+\s*[=:]\s*(?:[\w.]+\()?)?[\[({]", re.MULTILINE)
 #: Characters of a literal of Python that are parsed.
 _LONGEST_LITERAL = 1_000_000
 
 
-def of_literals(text: str) -> str | None:
-    r"""Return what Python prints or has in its source, or TOML, as CSV or JSON: tuples, lists by name, a literal.
+def of_literal(text: str) -> str | None:
+    """Return the largest literal of a source in Python, or all that have its keys, as JSON; None without records.
 
-    >>> of_literals("('gpus', 'img/s')\n(1, 410.2)\n(2, 792.5)"), of_literals("(1) gpus\n(2) nodes")
-    ('"gpus", "img/s"\n1, 410.2\n2, 792.5', None)
-    >>> of_literals("gpus = np.array([1, 2])\nrate = [410 790];  % img/s"), of_literals("{1: 410.2, 2: 792.5}")
-    ('gpus,rate (img/s)\n1,410\n2,790', '{"1": 410.2, "2": 792.5}')
+    >>> of_literal("{1: 410.2, 2: 792.5}"), of_literal("(1) gpus")
+    ('{"1": 410.2, "2": 792.5}', None)
     """
-    if not _BRACKETED.search(text[:HEAD_BYTES]):
-        return None
-    return _of_tuples(text) or _of_lists(text) or _of_literal(text) or _of_toml(text)
-
-
-def _of_tuples(text: str) -> str | None:
-    """Return rows of tuples, a line each, as CSV; None for other lines."""
-    lines = text.split("\n")
-    rows = [_TUPLE.fullmatch(line) for line in lines]
-    tuples_alone = all(row or _BRACKET.fullmatch(line) for row, line in zip(rows, lines, strict=True))
-    if sum(map(bool, rows)) < 2 or not tuples_alone:
-        return None
-    cells = [row["cells"].strip(", ").replace("'", '"') if row else "" for row in rows]
-    first_row, header = next((number, row) for number, row in enumerate(rows) if row)
-    if first_row and header["names"]:
-        cells[first_row - 1] = f"#{header['names']}"
-    return "\n".join(cells)
-
-
-def _of_lists(text: str) -> str | None:
-    """Return the longest lists by name, `gpus = [1, 2]  # a unit`, as columns of a CSV; None without a count."""
-    lists: dict[str, list[str]] = {}
-    for match in _LIST.finditer(text):
-        name, unit = match["name"], (match["unit"] or "").strip()
-        name = f"{name} ({unit})" if unit and " " not in unit and is_result(f"{name} ({unit})") else name
-        cells = match["cells"].replace("...", "")
-        lists[name] = [cell.strip() for cell in cells.split(",")] if "," in cells else cells.split()
-    lists = {name: cells for name, cells in lists.items() if len(cells) == max(map(len, lists.values()))}
-    if not counts_vary(lists):
-        return None
-    return "\n".join(map(",".join, ([*lists], *zip(*lists.values(), strict=True))))
-
-
-def _of_literal(text: str) -> str | None:
-    """Return the largest literal of a source in Python, or all that have its keys, as JSON; None without records."""
-    if len(text) > _LONGEST_LITERAL:
+    if len(text) > _LONGEST_LITERAL or not _BRACKETED.search(text[:HEAD_BYTES]):
         return None
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -228,44 +166,6 @@ def _literal(node: ast.expr) -> Any:
         return ast.literal_eval(node)
     except (ValueError, TypeError):
         return None
-
-
-def _of_toml(text: str) -> str | None:
-    r"""Return TOML with tables in it as JSON; None for another text.
-
-    >>> _of_toml('[[run]]\ngpus = 8\nstep = 0.2  # s'), _of_toml("[run]\nstep: 2 s"), _of_toml("gpus = 8")
-    ('{"run": [{"gpus": 8, "step": "0.2 s"}]}', None, None)
-    """
-    try:
-        tables = tomllib.loads(_with_commented_units(text))
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return None
-    return json.dumps(tables, default=str) if any(isinstance(item, dict | list) for item in tables.values()) else None
-
-
-#: `samples_per_second{world_size="8"} 512.1`: a metric with its labels, and when it was read.
-_SAMPLE = late(r"(?P<name>[A-Za-z_:][\w:]*)(?:\{(?P<labels>[^{}]*)\})? (?P<value>[-+.\w]+)(?: \d+)?")
-_METRIC_LABEL = late(r'(\w+)="((?:[^"\\]|\\.)*)"')
-
-
-def of_exposition(text: str) -> str | None:
-    r"""Return metrics with labels, as servers of metrics show them, as JSON: a record for each set of labels.
-
-    The records are those of the names of labels beside which a time, a rate or another quantity stands.
-
-    >>> of_exposition('# TYPE rate gauge\nrate{gpus="8"} 3.5\nrate{gpus="16"} 6.9\nup 1\n')
-    '[{"gpus": "8", "rate": "3.5"}, {"gpus": "16", "rate": "6.9"}]'
-    """
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    samples = [_SAMPLE.fullmatch(line) for line in lines]
-    if not samples or not all(samples):
-        return None
-    records: dict[str, dict[str, str]] = {}
-    for sample in filter(None, samples):
-        labels = dict(_METRIC_LABEL.findall(sample["labels"] or ""))
-        records.setdefault(json.dumps(labels), labels)[sample["name"]] = sample["value"]
-    of_results = [r for labels, r in records.items() if any(map(is_result, r.keys() - json.loads(labels).keys()))]
-    return json.dumps(of_results or [*records.values()])
 
 
 #: `  - gpus: 8  # of one node`, `runs:`, `- adam`, `- [8, 0.2]`: a line of an outline, none of a sentence or a log.

@@ -483,7 +483,7 @@ _PARAGRAPH = late(r"(?:^(?=.*\S).*(?:\n|\Z)){3,}", re.MULTILINE)
 
 
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
-    """Read a text by what it begins with: events, JSON, a web page, literals, an outline; else as a table or a log."""
+    """Read a text by what it begins with: events, JSON, a web page, a literal, an outline; else as a table or a log."""
     text = _TYPES.sub("", text.translate(_FRAMES))
     if (
         delimiter is None
@@ -498,9 +498,8 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     elif content.WEB_PAGE.match(text):
         text = documents.drawn_tables(text) or text
     else:
-        metrics = documents.of_exposition(text) if "{" in text[: content.HEAD_BYTES] else None
-        text = metrics or documents.of_literals(text) or documents.of_outline(text) or text
-        if any(sign in text for sign in ("<table", "<!--", "list-table::")):
+        text = documents.of_literal(text) or documents.of_outline(text) or text
+        if "<table" in text or "<!--" in text:
             text = documents.with_drawn_tables(text)
     content.refuse_other_text(text, name)
     if delimiter is not None:

@@ -228,11 +228,6 @@ FILES: dict[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], dict
             n=n, cores=64 * n, core=6400.5 + n, wall=100.5 / n, rate=8.5 * n, each=24 / 8.5 / n), (1, 2, 4)),
         {"Wall t (s)": [100.5, 50.25, 25.125], "Performance (ns/day)": [8.5, 17, 34]}, {"nodes": "8"}, 68.0,
     ),
-    "metrics with labels are records": (
-        many("scrape{n}.prom", lambda n: SCRAPE.format()
-             + f'tokens_per_second{{job="a",gpus="{n}"}} {n * 990.5:e}\n', (2, 4, 8)),
-        {"gpus": [2, 4, 8], "generation": None}, {"gpus": "16"}, 16 * 990.5,
-    ),
     "steps of accumulation without a batch leave the work open": (
         many("{n}.log", lambda n: f"num_processes: {n}\nGradient Accumulation steps = 4\n"
              f"'train_samples_per_second': {23.0 * n**0.98:.3f}\n"),
