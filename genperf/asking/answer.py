@@ -336,8 +336,10 @@ def with_limit(answer: Answer, limit: str) -> Answer:
 #: What it costs, how many times as fast it is, and before a device what that does, among the names that a question
 #: may want.
 _COST, _SPEEDUP, _PER, _IN, _FOR = "cost", "speed-up", "per ", "in ", "for "
+#: Energy that follows from a power, and what is done with so much of it.
+ENERGY, PER_ENERGY = "energy", " per "
 #: What has a row and a sentence of its own.
-_BY_ITSELF = (_SPEEDUP, _PER, _IN, _FOR)
+_BY_ITSELF = re.compile(rf"{_SPEEDUP}|{_PER}|{_IN}|{_FOR}|{ENERGY}|[^/]+{PER_ENERGY}\w?(?:Wh|J)$")
 
 
 def wanted_of(answer: Answer, want: str) -> Value | None:
@@ -353,11 +355,16 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
         return None
     low, high = sorted(interval.ends[1:])
     value = replace(answer.answers[0], quantity=name, unit=unit, value=interval.value, lower=low, upper=high)
-    if not name.startswith(_BY_ITSELF):
+    if not _BY_ITSELF.match(name):
         return value
+    return in_sentence(value, answer.coverage)
+
+
+def in_sentence(value: Value, coverage: float | None) -> Value:
+    """Return a value with the sentence of what is wanted, `energy: 51.6 kWh (90 %: 48 to 60)`."""
     row = _value_row(value)
-    between = f" ({100 * (answer.coverage or 0.9):g} %: {row.interval.replace(' – ', ' to ')})" if row.interval else ""
-    return replace(value, texts={"wanted": prose(f"{name}: {row.value}{between}"), **value.texts})
+    between = f" ({100 * (coverage or 0.9):g} %: {row.interval.replace(' – ', ' to ')})" if row.interval else ""
+    return replace(value, texts={"wanted": prose(f"{value.quantity}: {row.value}{between}"), **value.texts})
 
 
 def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str, Interval | None]:
@@ -375,14 +382,14 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
     seconds = amount(period)
     currency = "" if growth.price is None else growth.price.currency
     if period.endswith("$"):
-        paid = _rate_of(facts, _COST)
+        paid = rate_of(facts, _COST)
         if paid is None:
             # Without a price what they cost is lacking.
             what, seconds = _COST, 1.0
         else:
             seconds = float(period[:-1].replace(",", "")) / paid.value
     if seconds is not None:
-        if (rate := _rate_of(facts, what)) is None and growth.rated and what != _COST:
+        if (rate := rate_of(facts, what)) is None and growth.rated and what != _COST:
             raise GenperfError(f"the runs count {growth.sample}, and no {what}", hint=f"{growth.sample} of a period")
         if rate is None:
             lacking, hint = ("a price", "--price 2/h") if what == _COST else ("the work of a step", "--work '32*gpus'")
@@ -452,7 +459,7 @@ def _per_one(growth: GrowthCounts, level: str) -> str:
     return f"{_PER}{singular(growth.name) if alike else 'node' if level == 'nodes' else 'device'}"
 
 
-def _rate_of(facts: Facts, what: str) -> Interval | None:
+def rate_of(facts: Facts, what: str) -> Interval | None:
     """Return how much a second does of something: samples, tokens, steps, or whole epochs, or costs; None unknown."""
     growth, value = facts.growth, facts.expected.value
     if what == _COST and growth.costs is not None:
@@ -617,7 +624,7 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         _, _, of_a_second = facts.column
         value_at_start = None if start is None else of_a_second * start.value
         yield _value_row(likeliest, value_at_start if rate is None or start is None else start.rate)
-    by_itself = summed or likeliest.quantity.startswith(_BY_ITSELF)
+    by_itself = summed or _BY_ITSELF.match(likeliest.quantity) is not None
     if (relative and likeliest.quantity.lower() != "efficiency") or by_itself:
         # A speed-up, a share of the peak, or the throughput of each device.
         yield _value_row(likeliest)

@@ -31,6 +31,7 @@ from genperf.asking.ask import (
     reading_of_one_configuration,
     rows_with,
 )
+from genperf.asking.energy import energy_of
 from genperf.asking.one_run import row_in, row_of_run, run_answer
 from genperf.errors import GenperfError, Note, TableError, counted, did_you_mean, listed
 from genperf.facts import Facts, Planned
@@ -51,6 +52,7 @@ from genperf.panel.quantities import paid_by_runs
 from genperf.panel.question import SEVERAL, Requested, in_columns, in_factors
 from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, Reading
+from genperf.panel.words import wanted_in_words
 from genperf.prediction import Schema, stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import is_list
@@ -375,7 +377,9 @@ def ask_fitted(
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
     question = question or Question()
     options = dict(requested.options)
-    want_in_words = options.pop("want", None)
+    want_in_words, scaling = options.pop("want", None), options.pop("scaling", None)
+    if scaling not in (None, models[0][1].panel.kind):
+        raise GenperfError(f"the model is not of {scaling} scaling", hint=f"genperf fit TABLE --scaling {scaling}")
     if options:
         question = question.with_words(options)
     if question.match:
@@ -397,8 +401,8 @@ def ask_fitted(
     answer = Answer((replace(measured_value, facts=facts),), facts, taken=dict(facts.taken), notes=requested.notes)
     answer = replace(answer, topics=question.topics, requested=question.requested)
     answer = with_share(with_limit(answer, question.limit), schema)
-    wanted_name = want or want_in_words
-    derived = wanted_of(answer, wanted_name) if wanted_name else None
+    wanted_name = wanted_in_words(want or want_in_words or "")
+    derived = wanted_of(answer, wanted_name) or energy_of(answer, wanted_name) if wanted_name else None
     return answer if derived is None else replace(answer, answers=(derived, *answer.answers[1:]))
 
 
@@ -498,7 +502,7 @@ def ask_recognised(
         answer = ask_recognised(replace(opened, want=None), at, "", question, seed, fits) if wanted else None
         if answer is None:
             raise
-        if (value := wanted_of(answer, str(wanted))) is not None:
+        if (value := wanted_of(answer, str(wanted)) or energy_of(answer, str(wanted))) is not None:
             return replace(answer, answers=(value, *answer.answers[1:]))
         # Words that the runs lack something for are answered with what that is.
         answer = replace(answer, requested=(*answer.requested, str(wanted)))

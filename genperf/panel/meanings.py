@@ -12,7 +12,7 @@ from genperf.panel.legend import MOST_COMPARED, Legend, cell_with, column_by_nam
 from genperf.peaks import device_in
 from genperf.table.clean import is_number
 from genperf.vocabulary import any_of, is_common, section, words_of
-from genperf.vocabulary.headers import DEVICE_WORDS, TIME_WORDS, bytes_of, header_of, is_price
+from genperf.vocabulary.headers import DEVICE_WORDS, TIME_WORDS, bytes_of, header_of, is_price, unit_of
 from genperf.vocabulary.names import LEVELS, WAYS, column_of, counts_scale, meant_by, plain_name, words_in
 
 #: Words that name nothing where no cell has them, those of them that are no part of a name, and what stands before all
@@ -115,6 +115,13 @@ class Meanings(Struct, dict=True):
         """Whether cells name devices by their memory, `A100-80GB`, and how much of it is used was measured."""
         cells = (cell for entry in self.legend.columns.values() for cell in entry.levels)
         return any(map(MEMORY_IN_NAME.search, cells)) and any(bytes_of(header_of(n).unit) for n in self.legend.columns)
+
+    @cached_property
+    def measures_power_alone(self) -> bool:
+        """Whether a power was measured, and no energy."""
+        units = {unit_of(header_of(name).unit)[0] for name in self.legend.columns}
+        is_energy = {"J", "Wh"} & units or any("energy" in words_in(name) for name in self.legend.columns)
+        return "W" in units and not is_energy
 
     @cached_property
     def has_ways(self) -> bool:

@@ -332,6 +332,9 @@ class _Words(Meanings, dict=True):
             raise TableError(f"'{name} {self.word(place + 1)}' leaves open what else", hint="name what is meant")
         if self.words[place] in _SIGNS:
             return place + 1, "", ""
+        if name == "--scaling" and (kind := self.cell(value)):
+            # `weak scaling` of a column that says how the runs were scaled
+            return place + 1, *kind
         return (place + 1, name, value.replace(",", "")) if sign and name.startswith("--") else None
 
     def read_relative(self, place: int) -> Phrase | None:
@@ -695,6 +698,8 @@ class _Words(Meanings, dict=True):
         if word in words_of("one_run.mfu"):
             self.phrases.append(("--want", word))
             return place + 1, "--peak", ""
+        if word in words_of("headers.energy") and self.measures_power_alone:
+            return place + 1, "--want", "energy"
         if word in words_of("headers.knee"):
             return place + 1, "--efficiency", "50%"
         rate = header_of(word)

@@ -18,6 +18,7 @@ from genperf.networks import size_of_network
 from genperf.panel.legend import Legend
 from genperf.panel.panel import ONE, Panel, names_a_network
 from genperf.peaks import peak_of
+from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import STEP_WORDS, canonical_time, in_multiples
 from genperf.vocabulary.names import LEVELS, LOAD, canonical_of, counted_by, noun_of
 
@@ -254,7 +255,9 @@ def price_of(text: str, per: str | None = None) -> Paid:
     if value is None or value < 0.0:
         raise GenperfError(f"'{text}' is not a price", hint="--price 2/h: a number for a time")
     *paid, unit = re.split(r"[\s-]+", "-".join(units))
-    unit, levels = canonical_time(unit) or unit, [canonical_of(f"{word}s") for word in paid]
+    of_words = dict.fromkeys(words_of("headers.device"), "workers") | dict.fromkeys(words_of("headers.node"), "nodes")
+    levels = [of_words.get(word.lower()) or canonical_of(f"{word}s") for word in paid]
+    unit = canonical_time(unit) or unit
     # A time such as `30min` or `8h` as well, which ends in its unit, but no bare number.
     seconds = DURATIONS.get(unit, amount(unit) if unit[-1:] in "sdhn" else None)
     if not seconds or seconds <= 0.0 or len(levels) > 1 or not {*levels} <= {*LEVELS}:

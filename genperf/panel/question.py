@@ -38,7 +38,7 @@ from genperf.panel.machine import PARTS, PLACES, USUAL_DEVICES, is_a_part
 from genperf.panel.meanings import singular_words
 from genperf.panel.panel import Panel, several_nodes
 from genperf.panel.phrases import settings_in_words
-from genperf.panel.words import GRID, machine_in
+from genperf.panel.words import GRID, machine_in, wanted_in_words
 from genperf.peaks import device_in
 from genperf.table.clean import is_number, label
 from genperf.table.shape import NO_KIND
@@ -407,10 +407,11 @@ def _note_of_value(name: str, text: str, entry: NamedColumn) -> list[str]:
 
 
 def wanted_name(want: str, legend: Legend) -> str:
-    """Return the column of a quantity that is wanted by another of its names; any other name as it is."""
+    """Return the column of a quantity that is wanted by another of its names; any other name in its usual form."""
     if plain_name(want) in map(plain_name, legend.columns):
         return want
-    return next((column for alias, column in legend.aliases.items() if plain_name(alias) == plain_name(want)), want)
+    by_alias = (column for alias, column in legend.aliases.items() if plain_name(alias) == plain_name(want))
+    return next(by_alias, wanted_in_words(want))
 
 
 # --- under the columns of a model -------------------------------------------------------------------------------------

@@ -328,7 +328,10 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         paid = requested.wanted if is_price(requested.wanted) else ""
         requested = replace(requested, wanted="") if paid else requested
         options = dict(requested.options)
-        of_words = options.pop("want", None)
+        of_words, scaling = options.pop("want", None), options.pop("scaling", "")
+        if scaling and not (roles.scaling or any(header_of(name).kind == "rate" for name in columns)):
+            # Of a rate the efficiency is the same by either kind.
+            roles = replace(roles, scaling=scaling)
         want = (of_words if want is None else want) or None
         if "why" in options and plain_name(requested.names.get(requested.wanted, "")) != plain_name(requested.wanted):
             # The `data` of `is data loading the bottleneck` wants no column of a time.

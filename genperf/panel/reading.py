@@ -935,7 +935,7 @@ def _rates_of_one(reading: Reading, names: Sequence[str]) -> list[str]:
     either = [n for n in names if of_devices and plain_name(n) in words_of("headers.rate_of_one_or_all")]
     of_one = [n for n in either if reading.growth(n) <= LEAST_GROWTH]
     rates = [c for c in (columns[n] for n in names) if c.lowest > 0.0 and c.kind == "rate" and not c.header.shared]
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         log_counts = np.log(columns[scale].values)
     for rate, other in itertools.permutations(rates, 2):
         gaps = np.abs(log_counts + np.log(rate.values / other.values))
@@ -1032,6 +1032,10 @@ def _take_relative(reading: Reading) -> None:
     column.header = Header("rate", "%" if in_percent else "s", counted, shared=is_efficiency, level=level)
 
 
+#: What an amount is measured in that is wanted without a unit.
+DIMENSIONS = {"energy": ("J", "Wh"), "power": ("W",), "memory": ("B",)}
+
+
 def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     """Return the measured column that is wanted by its header, or by a kind such as `throughput`."""
     plain, header = plain_name(want), header_of(want)
@@ -1052,8 +1056,10 @@ def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     def is_alike(measured: Header) -> bool:
         """Tell whether a header is of the wanted kind: the time of an epoch is not that of a step."""
         counts_same = measured.counted == header.counted or {measured.counted, header.counted} & {"", "samples"}
-        units = measured.unit, header.unit
-        same_unit = kind != "quantity" or "" in units or len({unit_of(unit)[0] for unit in units}) == 1
+        dimensions = [unit_of(unit)[0] for unit in (measured.unit, header.unit)]
+        named = next((of for name, of in DIMENSIONS.items() if name in words_in(want)), ())
+        same_unit = kind != "quantity" or "" in dimensions[:1] or dimensions[0] in (named or dimensions[1:])
+        same_unit |= kind == "quantity" and not (named or header.unit)
         return measured.kind == kind and {measured.of, header.of} != {"step", "job"} and bool(counts_same) and same_unit
 
     letters = re.sub(r"[\W_]", "", want.lower())

@@ -95,6 +95,12 @@ def words_of_question(text: str) -> list[str]:
     return _rewritten(text, "question").split()
 
 
+def wanted_in_words(want: str) -> str:
+    """Return the usual form of what is wanted, `images/kWh` of `images per kWh`; as it is where it has no other one."""
+    words = [word for word in words_of_question(want) if word not in ("|", "=")]
+    return words[1] if words[:1] == ["--want"] and len(words) == 2 else want
+
+
 def _rewritten(text: str, of: str) -> str:
     """Return the text of a `question` or a `run` with amounts and what else is spelled in several ways in one form."""
     for pattern, replacement in (*_rules("amounts"), *_rules(of)):
