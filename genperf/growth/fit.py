@@ -27,7 +27,7 @@ from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 
 def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> Ensemble:
     """Reweight the bank by the runs of a series, of a table whose other series share what they show."""
-    noise = float(np.sqrt(series.repeats[0]))
+    noise = series.noise
     joint = shared.beside(series)
     readings = weighed(joint, shared.cluster)
     weighted = as_wide_as_one_node(readings)

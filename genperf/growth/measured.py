@@ -27,8 +27,6 @@ OUTLYING_DEVIATIONS = 5.0
 OUTLYING_SHARE = 0.2
 #: Variance of the median of three and more normal runs over that of their mean: π/2 for many runs.
 MEDIAN_VARIANCE = np.pi / 2.0
-#: Deviations count up to so many robust standard deviations, so that one bad run does not make a series noisy.
-CLIPPED_DEVIATIONS = 3.0
 
 _COUNTS = (*LEVELS, "devices_per_node")
 _SCALES = (*_COUNTS, "batch", "global_batch")
@@ -65,8 +63,7 @@ class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
     exchange: float | None = None
     #: Counts of the scale beyond which more of it may only wait, each with its probability.
     limits: tuple[tuple[float, float], ...] = ()
-    #: Variance of ln T among repeats, and each run's distance from its configuration's median, shape (runs,).
-    repeats: tuple[float, Array] = (0.0, np.zeros(0))
+    noise: float = 0.0  #: Standard deviation of ln T among repeats.
     anchors: Anchors | None = None  #: The last configurations where they are what other series show.
 
     @cached_property
@@ -143,8 +140,7 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
         # A power or a memory that rises may be that of all workers together.
         of_each, of_table, _ = works[0]
         works = (*works, WorkFormula(counted if of_each == "1" else f"{of_each}*{counted}", of_table))
-    repeats = table.repeats
-    noise, distances = repeat_noise(table)
+    repeats, noise = table.repeats, float(np.nan_to_num(table.noise()))
     series = MeasuredSeries(
         panel,
         scale=axis.canonical,
@@ -152,7 +148,7 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
         columns={name: values[order] for name, values in columns.items()},
         logarithms=np.log(medians.measured)[order],
         # The median of one or two runs is their mean.
-        variances=(noise * np.where(repeats > 2, MEDIAN_VARIANCE, 1.0) / repeats)[order],
+        variances=(noise**2 * np.where(repeats > 2, MEDIAN_VARIANCE, 1.0) / repeats)[order],
         works=works,
         either_way=table.target.either_way,
         learned=table.target.is_learned,
@@ -160,28 +156,9 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
         hinted=network is not None,
         exchange=None if network is None else network.exchange(table),
         limits=limits(panel, columns[column]),
-        repeats=(noise, distances),
+        noise=noise,
     )
     return series if single or len(np.unique(series.values(series.scale))) > 1 else None
-
-
-def repeat_noise(table: Table) -> tuple[float, Array]:
-    """Return the variance of ln T among repeats, Σ min(d², (3·s)²)/freedom, and each run's distance d, shape (runs,).
-
-    d is from the configuration's median, and s the robust standard deviation of these; 3 is `CLIPPED_DEVIATIONS`.
-    """
-    away = np.log(table.measured / table.medians().measured[table.configuration])
-    repeats = np.bincount(table.configuration)
-    freedom = len(table) - len(repeats)
-    several = repeats[table.configuration] > 1
-    if freedom == 0:
-        # A table that was summarised while it was read knows its noise without the runs.
-        return float(np.nan_to_num(table.noise()) ** 2), away
-    # Of each configuration one run is (nearly) the median itself and says nothing: the smallest distances are left out.
-    size = np.sort(np.abs(away[several]))[max(0, int(several.sum() - freedom)) :]
-    # The median of |d| of a normal distribution is 1/1.4826 standard deviations.
-    usual = 1.4826 * float(np.median(size))
-    return float(np.sum(np.minimum(away**2, (CLIPPED_DEVIATIONS * usual) ** 2)) / freedom), away
 
 
 def notes_of(table: Table, series: MeasuredSeries) -> list[Note]:
@@ -190,8 +167,8 @@ def notes_of(table: Table, series: MeasuredSeries) -> list[Note]:
     if canonical_of(series.column) not in LEVELS:
         text = f"'{series.column}' is taken as the number of workers; --map workers=COLUMN says otherwise"
         notes.append(Note(text, "scale"))
-    variance, away = series.repeats
-    far = np.abs(away) > max(OUTLYING_DEVIATIONS * np.sqrt(variance), np.log1p(OUTLYING_SHARE))
+    away = np.log(table.measured / table.medians().measured[table.configuration])
+    far = np.abs(away) > max(OUTLYING_DEVIATIONS * series.noise, np.log1p(OUTLYING_SHARE))
     for row in np.flatnonzero(far & (np.bincount(table.configuration)[table.configuration] > 2)):
         at = ", ".join(f"{f.name}={table.frame[f.name].iloc[row]:g}" for f in table.numeric if f.distinct > 1)
         times = f"{np.exp(away[row]):.2g}"

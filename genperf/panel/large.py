@@ -258,11 +258,10 @@ class AggregatedTable(Table, frozen=True, eq=False, dict=True):
         return self
 
     @property
-    def _scatter(self) -> float:
-        """The squared deviations of all repeats from their configuration's mean, relative to it, summed."""
-        freedom = self.repeats - 1
+    def _scatter(self) -> Array:
+        """The squared deviations of each configuration's repeats from their mean, relative to it, summed."""
         mean, variance = (self.frame[name].to_numpy(dtype=float) for name in ("_mean", "_variance"))
-        return float(np.sum(np.where(freedom > 0, freedom * variance / mean**2, 0.0)))
+        return np.where(self.repeats > 1, (self.repeats - 1) * variance / mean**2, 0.0)
 
 
 def read_large(large: LargeSource, roles: Roles) -> AggregatedTable:

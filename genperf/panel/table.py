@@ -50,6 +50,8 @@ SHOWN_LEVELS = 3
 #: A column in no role with more values than this is taken for a measurement, and not for a setting of the run that
 #: was forgotten: settings have few values, measurements as many as rows. Half, double: experiments/results/settings.md.
 MAX_SETTING_VALUES = 20
+#: Deviations of a configuration's repeats count up to so many usual ones: a bad run does not make a table noisy.
+CLIPPED_DEVIATIONS = 3.0
 #: The largest of a configuration's values over the smallest, in the median of the configurations, from which on
 #: something else than noise parts them. 1 and 4 answer as many questions (experiments/results/settings.md).
 REPEATS_APART = 2.0
@@ -307,19 +309,26 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         return tuple(Median(*fields) for fields in zip(values, *numbers, strict=True))
 
     def noise(self) -> float:
-        """Return the relative standard deviation of repeats around their configuration's mean.
+        """Return the relative standard deviation of repeats around their configuration's mean; NaN without repeats.
 
-        Pooled over the configurations with at least two repeats, each of which spends one degree of freedom:
-        s² = Σ (t/t̄ − 1)² / Σ (repeats − 1). NaN without repeats.
+            s² = Σ f·min(v, (3·r)²) / Σ f,   f = repeats − 1,   v = Σ (t/t̄ − 1)² / f of a configuration
+
+        r² is the median of v over that of χ²/f, and 3 `CLIPPED_DEVIATIONS`.
         """
-        freedom = self.rows - len(self.repeats)
-        return float(np.sqrt(self._scatter / freedom)) if freedom else float("nan")
+        freedom, squares = self.repeats - 1, self._scatter
+        freedom, squares = freedom[freedom > 0], squares[freedom > 0]
+        if not len(freedom):
+            return float("nan")
+        # Wilson and Hilferty's median of χ²/f.
+        usual = float(np.median(squares / freedom / (1.0 - 2.0 / (9.0 * freedom)) ** 3))
+        clipped = np.minimum(squares, freedom * CLIPPED_DEVIATIONS**2 * usual)
+        return float(np.sqrt(np.sum(clipped) / np.sum(freedom)))
 
     @property
-    def _scatter(self) -> float:
-        """The sum of the squares of t/t̄ − 1 over the rows."""
+    def _scatter(self) -> Array:
+        """The sum of the squares of t/t̄ − 1 of each configuration."""
         mean = np.bincount(self.configuration, weights=self.measured) / self.repeats
-        return float(np.sum((self.measured / mean[self.configuration] - 1.0) ** 2))
+        return np.bincount(self.configuration, (self.measured / mean[self.configuration] - 1.0) ** 2).astype(float)
 
     @cached_property
     def key(self) -> tuple[str, ...]:

@@ -37,6 +37,14 @@ def table():
     return read_table(RUNS, time="t", extrinsic="n", categorical="fw", repeat="run", weight="w")
 
 
+def test_a_bad_run_does_not_make_a_table_noisy():
+    times = np.outer([1.0, 1.1, 1.2, 1.3, 1.4], [0.99, 1.0, 1.01])
+    assert read_table({"n": np.repeat([1, 2, 4, 8, 16], 3), "t": times.ravel()}, extrinsic="n").noise() < 0.0101
+    times[2, 1] *= 3.0
+    # Its configuration counts as three usual deviations, √((4 + 9·1.39)/5) of 1 %, where 39 % were shown.
+    assert 0.01 < read_table({"n": np.repeat([1, 2, 4, 8, 16], 3), "t": times.ravel()}, extrinsic="n").noise() < 0.02
+
+
 def test_rows_of_one_configuration(table):
     # In the order of groups and levels, then of counts; the index has the place of each row in the source.
     assert table.frame.index.tolist() == [5, 4, 1, 3, 0, 2]
