@@ -41,6 +41,7 @@ from genperf.table.text import (
     FIRST_ROWS,
     MOST_TABLES,
     RUNS,
+    alike,
     column_names,
     counts_vary,
     cut_table,
@@ -578,6 +579,8 @@ def _table_or_log(text: str, name: str) -> Source:
         or sum(any(map(label, cells)) for cells in columns) == 1
         # `GPU available: True (cuda), used: True`
         or first.count(": ") >= len(columns) > 1
+        # `Epoch 0: 8%|█ | 1/12 [00:03<00:10, 0.28it/s, train_loss=8.9]`
+        or 2 * sum(alike([name], labels(cells[:1]).tolist()) for name, cells in source.cells.items()) > len(columns)
     )
     if facts.begins_with_facts(text, source.delimiter in (" ", RUNS)) or (header_may_be_fact and facts.is_log(text)):
         return facts.source_of_log(text, name) or facts.source_of_settings(text, name) or source
