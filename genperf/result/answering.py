@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from genperf.errors import Note, OnlyFailuresError, TableError, attempted
-from genperf.formula import parse, quote_name, render
+from genperf.formula import call, parse, quote_name, render
 from genperf.formula.amounts import DURATIONS
 from genperf.panel.panel import ONE, SECONDS, checked_scaling
 from genperf.panel.quantities import quantities_of
@@ -118,8 +118,10 @@ def _measured_from(schema: Schema, columns: Collection[str]) -> dict[str, str]:
     if rates:
         tokens = of_a_step.node("tokens_per_s") if of_a_step.has("tokens_per_s") else None
         amounts = {"tokens": tokens, **dict.fromkeys(STEP_WORDS, ONE)}
-        # Where the work is in tokens, the samples of a step are not known.
-        amount = amounts.get(header.counted, None if work == tokens else work)
+        # Where the work is in tokens, the samples of a step are these over the tokens of one.
+        sequence = panel.node("sequence")
+        of_samples = work if work != tokens else call("divide", work, sequence) if work and sequence else None
+        amount = amounts.get(header.counted, of_samples)
         of_one = panel.node(header.level) if header.shared else ONE
         if amount is None or of_one is None:
             return {}

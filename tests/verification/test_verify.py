@@ -331,6 +331,12 @@ def test_a_rate_of_all_devices_is_not_multiplied_again() -> None:
         gp.verify(rates, runs_of(1).drop(columns="build"))
 
 
+def test_samples_of_known_length_are_compared_with_tokens() -> None:
+    tokens = BATCHED.assign(seq_len=512, **{"tokens/s": 8192 * BATCHED.gpus / BATCHED.step_s}).drop(columns="step_s")
+    samples = tokens[-3:].assign(**{"samples/s": lambda of: of["tokens/s"] / 512}).drop(columns=["tokens/s", "build"])
+    assert gp.verify(tokens, samples).runs["measured"].tolist() == pytest.approx(tokens["tokens/s"][-3:].tolist())
+
+
 # --- the alarm keeps its rate of false alarms in drawn worlds, and finds slower runs ---------------------------------
 
 
