@@ -145,7 +145,7 @@ class Question(Struct, frozen=True):
         level, times = of_words.level or self.level, of_words.times or self.times
         question = replace(self, price=price, plan=plan, training=training, topics=topics)
         question = replace(question, limit=limit, level=level, times=times)
-        return replace(question, match=of_words.match, requested=of_words.requested)
+        return replace(question, match=of_words.match.replace("/", " "), requested=of_words.requested)
 
     def as_fast_as(self, other: Answer) -> Self:
         """Return the question with the plan to be as fast as the configuration of another answer."""

@@ -535,7 +535,7 @@ def ask_recognised(
         if price is not None:
             notes.append(f"the price is {price.text} by '{opened.legend.price_column}'; --price sets it")
     if not {"peak", "limit"}.isdisjoint(question.topics):
-        question = question.on_device([*series.levels.values(), *opened.legend.constants.values()])
+        question = question.on_device([*{**opened.legend.constants, **resolved, **series.levels}.values()])
     answer = _SeriesAnswers(opened, reading, series, question, seed, fits=fits).answered(resolved)
     header, measured_header = header_of(wanted or ""), reading.columns[reading.quantities[0]].header
     is_of_each = header.shared and not measured_header.shared

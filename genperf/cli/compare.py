@@ -83,9 +83,10 @@ def compare(
         # `fp16 vs fp32 on 64 gpus` says the configuration and its changes.
         if changes or over is not None or len({frozenset(place) for place in error.places}) != 1:
             raise
-        base, *further = ([f"{name}={value}" for name, value in place.items()] for place in error.places)
-        changes = tuple(",".join(text for text in place if text not in base) for place in further)
-        fitted, wanted, over = configured(base, None)
+        places = [[f"{name}={value}" for name, value in place.items()] for place in error.places]
+        shared = [text for text in places[0] if all(text in place for place in places)]
+        changes = tuple(",".join(text for text in place if text not in shared) for place in places)
+        fitted, wanted, over = configured(shared, None)
     single(wanted)
     changed = list[dict[str, str]]()
     for text in changes:

@@ -718,12 +718,12 @@ class _Words(Meanings, dict=True):
         if (noun and (any(map(self.name, nouns)) or canonical_time(noun))) or self.name(name):
             self.words[place : place + 1] = [number or name, noun or value]
             return place, "", ""
+        holding = next((n for n in self.legend.names if self.legend.cells_of_name(n, word)), "")
         head, _, size = word.rpartition("-")
-        if head and self.sizes and re.fullmatch(r"(?i)\d[\d.]*[bm]", size):
+        if head and not holding and self.sizes and re.fullmatch(r"(?i)\d[\d.]*[bm]", size):
             # `llama-7b` of a column of sizes.
             self.words[place : place + 1] = [head, size]
             return place, "", ""
-        holding = next((n for n in self.legend.names if self.legend.cells_of_name(n, word)), "")
         # `8xp3.16xlarge` alone is a count that no run has.
         return place + 1, holding or (SCALE if word[0].isdigit() and len(self.words) == 1 else word), word
 

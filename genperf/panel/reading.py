@@ -328,6 +328,8 @@ def read_columns(
     read = {name: column_from(name, cells, units.get(name, ""), columns) for name, cells in columns.items()}
     # A work of a step is over settings.
     requested_names = [*at, *(parse(given_roles.work).names if given_roles.work else ())]
+    # What names say that are compared, none of them given, stands in the columns that were read from them.
+    requested_names = [name for name in requested_names if at.get(name, name) or name not in (names or {})]
     requested = frozenset(column for name in requested_names if (column := column_named(name, columns)) is not None)
     reading = Reading(read, given_roles, dict(mapping or {}), requested)
     for meaning, name in reading.mapping.items():

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -217,9 +217,10 @@ def compare(
     fitted = model_of(source, {**({factor: ""} if factor else {}), **at})
     models, levels = models_of(fitted, at)
     groups = fitted.group
+    changes = changes or _changes_by_name(answering(models[0][1], levels), factor, levels, groups)
     maximize |= models[0][1].schema.target.is_rate
     columns = (CHANGE,) if changes else _factors_over(answering(models[0][1], levels), factor, levels, groups)
-    compared = _models_of_changes(fitted, models, changes)
+    compared = _models_of_changes(fitted, models, changes, at)
     # What changes leave open is as in the runs of the first model.
     starts = compared[:1] if changes else compared
     setting = _shared_setting([(group, model) for group, model, _ in starts], levels, columns)
@@ -241,8 +242,9 @@ def compare(
     sentence += _cost_sentence(outcomes, ranked, telling, question) if "cost" in ranked else ""
     # Beside levels that settle it, the value of each alternative.
     taken = [setting] if changes else [outcome.columns for outcome in outcomes]
-    cells = {name: [value for of_some in taken for value in np.atleast_1d(of_some[name])] for name in setting}
-    notes = [taken_text(cells)] if setting else []
+    left = [name for name in setting if not changes or not all(name in change for change in changes)]
+    cells = {name: [value for of_some in taken for value in np.atleast_1d(of_some[name])] for name in left}
+    notes = [taken_text(cells)] if cells else []
     notes += _notes(outcomes, ranked, groups)
     notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
     notes += refusals
@@ -376,18 +378,25 @@ def _models_of_changes(
     fitted: FitResult | GroupedResult,
     models: Sequence[tuple[dict[str, str], FitResult]],
     changes: Sequence[Mapping[str, Any]],
+    at: Collection[str],
 ) -> list[tuple[dict[str, str], FitResult, dict[str, Mapping[str, Any]]]]:
-    """Return the groups that answer, each with its model and its changes by name."""
-    by_name = {NOTHING: {}, **{join_values(change): change for change in changes}} if changes else {}
+    """Return the groups that answer, each with its model and its changes by name.
+
+    Several values of what the configuration `at` leaves open are compared with one another, others with none of them.
+    """
+    are_values = len(changes) > 1 and len({frozenset(change) for change in changes}) == 1
+    by_name: dict[str, Mapping[str, Any]] = {join_values(change): change for change in changes}
+    if changes and not (are_values and {*at}.isdisjoint(changes[0])):
+        by_name = {NOTHING: {}, **by_name}
     into_groups = {name: change for name, change in by_name.items() if not change.keys().isdisjoint(fitted.group)}
     within_group = {name: change for name, change in by_name.items() if name not in into_groups}
     if not into_groups:
         return [(group, model, within_group) for group, model in models]
     # One group is changed into others: the first is none of these.
     new_levels = [{n: label(v) for n, v in change.items() if n in fitted.group} for change in into_groups.values()]
-    unchanged = [pair for pair in models if not any(levels.items() <= pair[0].items() for levels in new_levels)]
-    first_group, first_model = most_measured_group(unchanged or models)
-    answering_models = [(first_group, first_model, within_group)]
+    others = [pair for pair in models if not any(levels.items() <= pair[0].items() for levels in new_levels)]
+    first_group, first_model = most_measured_group(others or models)
+    answering_models = [(first_group, first_model, within_group)] if within_group else []
     for change in into_groups.values():
         group = {n: label(change.get(n, level)) for n, level in first_group.items()}
         of_factors = {n: value for n, value in change.items() if n not in fitted.group}
@@ -458,6 +467,23 @@ def of_variants(result: FitResult) -> bool:
     # Phases of a step are no variants of its time.
     measured = result.schema.target.throughput or result.schema.target.column
     return any(measured in columns.values() for columns in variants_in(result.panel.legend.columns).values())
+
+
+def _changes_by_name(
+    result: FitResult, over: str | None, at: Mapping[str, Any], groups: tuple[str, ...]
+) -> tuple[dict[str, str], ...]:
+    """Return what each name of a column says, `gpt-1.3b` and `gpt-6.7b`, where no levels or groups can be compared."""
+    legend = result.panel.legend
+    has_levels = bool(groups) or any(len(f.levels) > 1 for f in result.schema.factors)
+    if legend is None or (over is None and has_levels):
+        return ()
+    settings = {
+        column: [legend.cells_of_name(column, name) for name in legend.columns[column].levels]
+        for column in legend.names
+        if over in (None, column)
+    }
+    settings = {c: of_names for c, of_names in settings.items() if {*at}.isdisjoint(set().union(*of_names))}
+    return tuple(next(iter(settings.values()))) if len(settings) == 1 else ()
 
 
 def _factors_over(

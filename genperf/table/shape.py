@@ -18,12 +18,13 @@ from genperf.table.cells import MOST_NAMES, SEPARATOR, Names, Source, Taken, par
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in, seconds_of
 from genperf.table.facts import MOST_OF_A_NODE, PATHS, spelled_in_digits
 from genperf.vocabulary import any_of, late, words_of
-from genperf.vocabulary.headers import STATISTIC, canonical_time, header_of
+from genperf.vocabulary.headers import MULTIPLES, STATISTIC, canonical_time, header_of
 from genperf.vocabulary.names import (
     LEVELS,
     PHASES,
     WAYS,
     canonical_of,
+    column_of,
     counts_devices,
     counts_scale,
     is_relative,
@@ -105,6 +106,9 @@ _LETTER_FIRST = late(r"(?<![^\W_])(?!\A[A-Z]+\d+\Z)(?P<word>[^\W\d_]{1,2})(?P<nu
 _PARTED = late(r"[^\W\d_][\s_\-]+\d")
 #: `2026-05-01_14-22-33`, `20260501-142233`: when a run began.
 _MOMENT = late(r"(?<!\d)(?:19|20)\d\d([-_.]?)\d\d\1\d\d(?:[-_T ]+\d\d([-_.:]?)\d\d\2\d\d)?(?!\d)")
+#: `gpt-6.7b`, `opt-125m`: the parameters of a network.
+_SIZE = {"parameters": "parameters"}
+_OF_PARAMETERS = late(r"(?<![^\W_])(\d+(?:\.\d+)?)([bm])(?![^\W_])", re.IGNORECASE)
 _LAST_NUMBER = late(r"[\s_\-]+(\d+)$")
 #: `4711023`, `job8123`: the number of a job, where it differs in every name; and a number that is no word's: `n4-900`.
 _OF_A_JOB, _WORDLESS = late(r"(?<!\d)(?<!\d\.)\d{4,}(?!\d|\.\d)"), late(r"(?<![^\W_])\d+(?![^\W_])")
@@ -612,7 +616,25 @@ def names_of(column: str, names: list[str]) -> Names | None:
 
 def taken_apart(column: str, names: Sequence[str]) -> Names | None:
     """Take the different names of a column apart, in order; None where they hold no numbers in common."""
-    return names_of(column, [*names]) or _without_jobs(column, names) or _assigned_settings(names)
+    taken = names_of(column, [*names]) or _without_jobs(column, names) or _assigned_settings(names)
+    return taken if taken is not None or not _OF_PARAMETERS.search(names[0]) else _sized(names)
+
+
+def _sized(names: Sequence[str]) -> Names | None:
+    """Read the parameters of names that differ in nothing else, `gpt-1.3b` and `gpt-6.7b`; None for others."""
+    stems = {_OF_PARAMETERS.sub("", name).strip().lower() for name in names}
+
+    def read(name: str) -> Taken | None:
+        """Return the parameters that such a name shows; None for any other name."""
+        sizes, stem = _OF_PARAMETERS.findall(name), _OF_PARAMETERS.sub("", name).strip().lower()
+        is_such = len(sizes) == 1 and stem in stems
+        return ({"parameters": float(sizes[0][0]) * MULTIPLES[sizes[0][1].upper()]}, "") if is_such else None
+
+    values = {name: taken[0] for name in names if (taken := read(name)) is not None}
+    # `7b` alone is a number already.
+    if len(stems) > 1 or len(values) < max(len(names), 2) or not re.search(r"[^\W\d_]", "".join(stems)):
+        return None
+    return Names(columns=_SIZE, values=values, kind={}, kind_column="", read=read)
 
 
 def _without_jobs(column: str, names: Sequence[str]) -> Names | None:
@@ -676,7 +698,8 @@ def with_factors(source: Source) -> Source:
         are_names = fewest <= len(different) <= MOST_NAMES and not all(map(is_number, different))
         are_names = are_names and plain_name(column) not in words_of("columns.machine_names")
         names = taken_apart(column, different) if are_names else None
-        if names is None:
+        sizes = {"parameters", "parameters_billion"} if names is not None and names.columns == _SIZE else {}
+        if names is None or any(column_of(size, source.columns) for size in sizes):
             continue
         new: dict[str, AnyArray] = {}
         headers: dict[str, str] = {}

