@@ -19,6 +19,7 @@ from genperf.table.cells import csv_pieces
 from genperf.table.clean import label
 from genperf.table.content import HEAD_BYTES, MAX_FILE_BYTES
 from genperf.table.facts import facts_of, is_result, key_of_step
+from genperf.table.text import counts_vary
 from genperf.vocabulary import late
 
 #: Rows or columns over which a cell of a web page stands, at most.
@@ -131,18 +132,64 @@ def _texts_of(cells: list[Any]) -> Iterator[str]:
             yield drawn_tables(html) if "<table" in html else "".join(plain)
 
 
+#: `(8, 2905.4),  # gpus, images/s`; what opens and closes a list of such; `gpus = [1, 2, 4]  # a unit`, and the same as
+#: an array of numpy, or of Matlab with blanks between the numbers.
+_TUPLE = late(r"\s*[(\[](?P<cells>[^()\[\]]+)[)\]],?\s*(?:#(?P<names>.*))?")
+_BRACKET = late(r"\s*(?:\w+\s*=\s*)?[(\[\])]?\s*")
+_LIST = late(
+    r"^[ \t]*(?P<name>\w+)\s*[=:]\s*(?:[\w.]+\()?[(\[](?P<cells>[^()\[\]]+)[)\]][)',;]{0,3}[ \t]*"
+    r"(?:[#%][ \t]*(?P<unit>[^\n]*))?$",
+    re.MULTILINE,
+)
 _BRACKETED = late(r"^[ \t]*(?:\w+\s*[=:]\s*(?:[\w.]+\()?)?[\[({]", re.MULTILINE)
 #: Characters of a literal of Python that are parsed.
 _LONGEST_LITERAL = 1_000_000
 
 
-def of_literal(text: str) -> str | None:
-    """Return the largest literal of a source in Python, or all that have its keys, as JSON; None without records.
+def of_literals(text: str) -> str | None:
+    r"""Return what Python prints or has in its source, as CSV or JSON: tuples, lists by name, a literal.
 
-    >>> of_literal("{1: 410.2, 2: 792.5}"), of_literal("(1) gpus")
-    ('{"1": 410.2, "2": 792.5}', None)
+    >>> of_literals("('gpus', 'img/s')\n(1, 410.2)\n(2, 792.5)"), of_literals("(1) gpus\n(2) nodes")
+    ('"gpus", "img/s"\n1, 410.2\n2, 792.5', None)
+    >>> of_literals("gpus = np.array([1, 2])\nrate = [410 790];  % img/s"), of_literals("{1: 410.2, 2: 792.5}")
+    ('gpus,rate (img/s)\n1,410\n2,790', '{"1": 410.2, "2": 792.5}')
     """
-    if len(text) > _LONGEST_LITERAL or not _BRACKETED.search(text[:HEAD_BYTES]):
+    if not _BRACKETED.search(text[:HEAD_BYTES]):
+        return None
+    return _of_tuples(text) or _of_lists(text) or _of_literal(text)
+
+
+def _of_tuples(text: str) -> str | None:
+    """Return rows of tuples, a line each, as CSV; None for other lines."""
+    lines = text.split("\n")
+    rows = [_TUPLE.fullmatch(line) for line in lines]
+    tuples_alone = all(row or _BRACKET.fullmatch(line) for row, line in zip(rows, lines, strict=True))
+    if sum(map(bool, rows)) < 2 or not tuples_alone:
+        return None
+    cells = [row["cells"].strip(", ").replace("'", '"') if row else "" for row in rows]
+    first_row, header = next((number, row) for number, row in enumerate(rows) if row)
+    if first_row and header["names"]:
+        cells[first_row - 1] = f"#{header['names']}"
+    return "\n".join(cells)
+
+
+def _of_lists(text: str) -> str | None:
+    """Return the longest lists by name, `gpus = [1, 2]  # a unit`, as columns of a CSV; None without a count."""
+    lists: dict[str, list[str]] = {}
+    for match in _LIST.finditer(text):
+        name, unit = match["name"], (match["unit"] or "").strip()
+        name = f"{name} ({unit})" if unit and " " not in unit and is_result(f"{name} ({unit})") else name
+        cells = match["cells"].replace("...", "")
+        lists[name] = [cell.strip() for cell in cells.split(",")] if "," in cells else cells.split()
+    lists = {name: cells for name, cells in lists.items() if len(cells) == max(map(len, lists.values()))}
+    if not counts_vary(lists):
+        return None
+    return "\n".join(map(",".join, ([*lists], *zip(*lists.values(), strict=True))))
+
+
+def _of_literal(text: str) -> str | None:
+    """Return the largest literal of a source in Python, or all that have its keys, as JSON; None without records."""
+    if len(text) > _LONGEST_LITERAL:
         return None
     try:
         with warnings.catch_warnings(action="ignore"):

@@ -9,7 +9,7 @@ import pytest
 from helpers import cases_in_text
 
 from genperf.errors import TableError
-from genperf.table.opened import open_source
+from genperf.table.opened import open_files, open_source, understood
 
 
 def write(folder, content, name="runs.csv"):
@@ -97,3 +97,9 @@ def test_a_frame_of_levels_units_or_durations_is_read_as_a_file_is():
 def test_an_index_that_is_a_column_too_is_read_once():
     frame = pd.DataFrame({"n": [8.0, 4.0], "t": [1.0, 2.0]}).set_index("n", drop=False)
     assert pd.DataFrame(open_source(frame).cells).to_dict("list") == {"n": [8.0, 4.0], "t": [1.0, 2.0]}
+
+
+def test_a_comment_behind_a_list_is_its_unit_and_without_one_it_keeps_its_name(tmp_path):
+    text = "gpus = [1, 2, 4]\ntok_s = [90, 170, 330]\nspeed = [9, 17, 33]  # img/s\n"
+    source = understood(open_files([write(tmp_path, text, "runs.py")]))
+    assert list(source.cells) == ["gpus", "tok_s", "speed (img/s)"]
