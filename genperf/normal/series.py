@@ -120,7 +120,7 @@ _NETWORKS = {
     "rdma": r"infiniband|\bib\b|rdma|roce|\b[efhn]dr\b|100gbib|omni",
     "ethernet": r"ethernet|tcp|\d+ ?gbe\b",
 }
-_TRAINING = re.compile(rf"(?<![^\W\d_]){any_of('cells.training')}(?![^\W\d_])")
+_TRAINING = re.compile(rf"(?<![^\W\d_]){any_of('cells.networks', 'cells.frameworks', 'cells.training')}(?![^\W\d_])")
 _FACTORS_OF_TRAINING = frozenset(words_of("columns.training"))
 #: What a rate of training counts, which a server's does not.
 _COUNTED = frozenset(section("counted")) - {*words_of("headers.served")}

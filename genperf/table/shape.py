@@ -129,7 +129,7 @@ class Wide(Struct, frozen=True):
 
 def melted(source: Source) -> Source:
     """Return a table in its long form; as it is where its headers hold no counts and no repeats."""
-    source = _with_models(source) if any(map(_OF_A_MODEL.fullmatch, source.columns)) else source
+    source = _with_models(source) if any(map(_OF_A_MODEL.fullmatch, source.columns)) else _with_names(source)
     families = _families(source.columns)
     if not families:
         return _with_columns_of_quantities(_melted_names(source))
@@ -169,6 +169,25 @@ def _with_models(source: Source) -> Source:
     if not are_models or made & {*source.columns}:
         return source
     return _stacked(source, _MODEL, models, values) if _numeric([source.columns[name] for name in sized]) else source
+
+
+#: `PyTorch`, `ResNet-50`, `vgg16`: a framework or a network, and nothing else, by the column that names such.
+_NAMED_ALONE = {
+    key: late(rf"(?i){any_of(words)}[-_ ]?(?:v?\d+|large|base|lm)?")
+    for key, words in (("framework", "cells.frameworks"), (_MODEL, "cells.networks"))
+}
+
+
+def _with_names(source: Source) -> Source:
+    """Return a table whose only results stand below frameworks or networks, with a row for each of these."""
+    # The first column may be what is scaled, `n`.
+    unknown = [n for n in [*source.columns][1:] if canonical_of(n) is None and not counts_scale(n)]
+    names = [name for name in unknown if _numeric([source.columns[name]])]
+    key = next((k for k, alone in _NAMED_ALONE.items() if sum(map(bool, map(alone.fullmatch, names))) > 1), "")
+    # Beside a time or a rate they may be switches or versions.
+    if not key or key in source.columns or any(header_of(name).kind for name in source.columns):
+        return source
+    return _stacked(source, key, names, {VALUE: dict(zip(names, names, strict=True))})
 
 
 def with_variants(source: Source) -> Source:
