@@ -539,7 +539,10 @@ def _table_or_log(text: str, name: str) -> Source:
         # `GPU available: True (cuda), used: True`
         or first.count(": ") >= len(columns) > 1
         # `Epoch 0: 8%|█ | 1/12 [00:03<00:10, 0.28it/s, train_loss=8.9]`
-        or 2 * sum(alike([name], labels(cells[:1]).tolist()) for name, cells in source.cells.items()) > len(columns)
+        or (
+            any("|" in header for header in source.cells)
+            and 2 * sum(alike([n], labels(cells[:1]).tolist()) for n, cells in source.cells.items()) > len(columns)
+        )
     )
     if facts.begins_with_facts(text, source.delimiter in (" ", RUNS)) or (header_may_be_fact and facts.is_log(text)):
         return facts.source_of_log(text, name) or facts.source_of_settings(text, name) or source

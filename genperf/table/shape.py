@@ -129,7 +129,10 @@ class Wide(Struct, frozen=True):
 
 def melted(source: Source) -> Source:
     """Return a table in its long form; as it is where its headers hold no counts and no repeats."""
-    source = _with_models(source) if any(map(_OF_A_MODEL.fullmatch, source.columns)) else _with_names(source)
+    if any(map(_OF_A_MODEL.fullmatch, source.columns)):
+        source = _with_models(source)
+    elif any(alone.fullmatch(name) for alone in _NAMED_ALONE.values() for name in source.columns):
+        source = _with_names(source)
     families = _families(source.columns)
     if not families:
         return _with_columns_of_quantities(_melted_names(source))
