@@ -269,10 +269,10 @@ GIVEN = {"value": "c[0]", "price": "c[1]", "samples": "c[2]"}
 def _measures(model: PageModel, group: Mapping[str, str], question: Question) -> dict[str, Any]:
     """Return what the page needs for each quantity, as formulas; None where it is unknown."""
     panel = model.result.panel.within(group)
-    paid: Node | None = None
+    paid_name, paid = "", None
     is_priced = question.price is not None or question.per is not None
     if panel.target is not None and panel.target.is_time and (is_priced or panel.counted_node is not None):
-        paid = paid_for(panel, question.per, question.price)[1]
+        paid_name, paid = paid_for(panel, question.per, question.price)
     work = None if panel.step.whole else panel.step.total
     formulas: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
     if work is not None and panel.step.unit != UNNAMED:
@@ -288,7 +288,6 @@ def _measures(model: PageModel, group: Mapping[str, str], question: Question) ->
 
     share = model.result.schema.share_of_peak
     of_samples = _rate_unit(model.result) == "samples/s"
-    paid_name = "" if paid is None else render(paid).replace("`", "")
     return {
         "throughput": written("throughput", over=ONE if share is None else share.devices),
         "tokens": written("tokens_per_s") if of_samples else None,
