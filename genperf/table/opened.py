@@ -750,7 +750,7 @@ def understood(
     table = shape.with_variants(table) if shape.VARIANT in named and shape.VARIANT not in table.columns else table
     apart = table if named else facts.with_facts(shape.melted(table))
     numeric = _with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})
-    tidy = tidied(shape.with_factors(numeric), named)
+    tidy = tidied(shape.with_factors(numeric, named), named)
     if not named and (stated := TITLE_OF_SCALED.search(tidy.caption.lower())) and "scaling" not in tidy.columns:
         tidy = replace(tidy, read={**tidy.read, "scaling": np.full(len(tidy), stated[1], dtype=object)})
     batch, sequence = (column_of(part, tidy.columns) for part in ("global_batch", "sequence"))

@@ -670,10 +670,11 @@ def number_in_names(names: Sequence[str]) -> list[int] | None:
     return None if counts_up or not least or any(number % least for number in numbers) else numbers
 
 
-def with_factors(source: Source) -> Source:
+def with_factors(source: Source, named: Collection[str] = ()) -> Source:
     """Return a table with columns of the numbers in names: of `resnet_8gpu`, `resnet_16gpu` a column `gpu` of 8, 16.
 
-    A column that is there already with the same values is not made again. The source keeps how each name was read.
+    A column that is there already with the same values is not made again. The source keeps how each name was read. A
+    `named` column of names stays one, unless a column of what they say is named as well.
     """
     made: dict[str, AnyArray] = {}
     names_of_columns: dict[str, Names] = {}
@@ -708,6 +709,8 @@ def with_factors(source: Source) -> Source:
                 new[free] = np.array(cells, dtype=object)
             elif free != equal:
                 aliases.setdefault(free, equal)
+        if column in named and {*named}.isdisjoint((*headers.values(), names.kind_column)):
+            continue
         if names.kind_column and names.kind_column not in source.columns:
             new[names.kind_column] = np.array([names.kind.get(t, "") or (t and NO_KIND) for t in texts], dtype=object)
         names_of_columns[column] = replace(names, columns=headers)
