@@ -308,7 +308,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         empty `want` wants nothing, whatever the words say.
         """
         opened = self.table_named_by(at, want) if self.source.tables else self
-        opened = opened.counted_in_names(at) if opened.source.runs and not self.given.columns else opened
+        opened = opened if self.given.columns else opened.counted_in_names(at)
         if not at and want is None:
             return opened
         wants_nothing = want == ""
