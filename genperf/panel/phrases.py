@@ -674,6 +674,9 @@ class _Words(Meanings, dict=True):
     def read_cell_or_prose(self, place: int) -> Phrase | None:
         """Read a cell, with its column's name behind it, `FSDP strategy`, or pass over a word that names nothing."""
         cell, end = self.longest(place, self.cell)
+        if cell is not None and end == place + 1 and _JOINING.fullmatch(self.words[place]) and self.has_value(end):
+            # The `on` of `on 64 gpus` is no cell of a switch.
+            return end, "", ""
         if cell is None or (end == place + 1 and self.is_prose(self.words[place].lower())):
             return self.read_prose(place)
         behind = words_in(self.word(end))

@@ -319,8 +319,8 @@ def _put_into_row(row: dict[str, Any], column: str, cell: str, match: re.Match[s
         raise GenperfError(f"'{name}' is no setting of a run", hint=hint)
     if is_set and meaning not in NAMES and number_of(value) is None:
         raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
-    if meaning in COUNTED and value[-1:] in ("M", "B"):
-        # `on 2 nodes 7B`
+    if (meaning in COUNTED or header.shared) and value[-1:] in ("M", "B"):
+        # `on 2 nodes 7B`, `7B TGS 3200`
         return match[0]
     if match[0][0].isdigit():
         # `micro_batch 4 seq 4096`: behind a number stands its unit, or what it counts.
