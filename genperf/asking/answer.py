@@ -755,7 +755,10 @@ def _verdict_and_next_step(answer: Answer, width: int) -> Iterator[Text]:
         yield Text.assemble((mark, f"bold {COLORS[likeliest.verdict]}"), "  ", reason_line)
         yield from (Text(f"  {line}") for line in wrap(" ".join(further_lines), width - 2))
     if answer.others:
-        lines = "; ".join(answer.others)
+        # Of one column, which the head of the card names, the levels alone.
+        columns = {line.partition("=")[0] for line in answer.others}
+        is_one = len(columns) == 1 and all(line.partition(": ")[0].count("=") == 1 for line in answer.others)
+        lines = "; ".join(line.partition("=")[2] if is_one else line for line in answer.others)
         short = re.sub(r" \([^()]*; [a-z-]+\)", "", lines) if len(answer.others) > 1 else lines
         yield Text.assemble(("  other series", "bold"), "  ", short)
     if answer.facts is None:

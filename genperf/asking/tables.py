@@ -242,8 +242,9 @@ def answers_about(
     if isinstance(subject, FitResult | GroupedResult):
         return ask_each(places, lambda place: ask_fitted(subject, place, question, want), partial(_in_models, subject))
     if isinstance(subject, Recognised):
-        answer = partial(ask_recognised, subject, want=want, question=question, seed=seed, fits=fits)
-        return ask_each(places, answer, partial(_in_table, subject))
+        table = subject.with_compared_headers(places[0].get(SCALE, ""))
+        answer = partial(ask_recognised, table, want=want, question=question, seed=seed, fits=fits)
+        return ask_each(places, answer, partial(_in_table, table))
     return places, [run_answer(subject, place, question) for place in places]
 
 

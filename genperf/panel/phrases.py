@@ -54,7 +54,16 @@ MOST_WORDS = 5
 _COUNTING, _WHICH, _LARGEST, _SMALLEST, _BETWEEN, _ALTERNATIVE, _OF_A_VALUE, _JOINING = (
     re.compile(f"(?i){any_of(*(f'headers.{of}' for of in places.split()))}")
     for places in (
-        *("how_many which", "which", "largest", "smallest", "between", "alternative", "of_a_value", "joining"),
+        *(
+            "how_many which superlative",
+            "which superlative",
+            "largest",
+            "smallest",
+            "between",
+            "alternative",
+            "of_a_value",
+            "joining",
+        ),
     )
 )
 #: A column by which runs are of different times; before what something may be at most.

@@ -30,8 +30,8 @@ from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, label, labels, mostly_numbers, numbers
 from genperf.table.facts import PATHS, is_result
 from genperf.table.opened import understood
-from genperf.table.shape import VALUE, number_in_names
-from genperf.vocabulary import words_of
+from genperf.table.shape import VALUE, number_in_names, variants_in, with_variants
+from genperf.vocabulary import any_of, late, words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, header_of, is_price
 from genperf.vocabulary.names import IN_TOKENS, LEVELS, WAYS, column_named, column_of, meant_by, plain_name, words_in
 
@@ -197,6 +197,10 @@ def _with_node_size(roles: Roles, columns: Collection[str], node_size: Mapping[s
     return replace(roles, derived={**node_size, **roles.derived}) if is_open else roles
 
 
+#: `best`, `fastest`: one of several is asked for.
+_SUPERLATIVE = late(any_of("headers.superlative"))
+
+
 class Recognised(Struct, frozen=True, eq=False, dict=True):
     """A table and what its columns mean: by the options that were given, or else recognised by headers and cells."""
 
@@ -300,6 +304,20 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
                 taken = {**source.names, column: replace(apart, columns=renamed)}
                 return replace(self, source=source.renamed({of_counts[0]: names[0]}).changed(what, names=taken))
         return self
+
+    def with_compared_headers(self, question: str) -> Recognised:
+        """Return wide columns of one unit as the rows of a `variant`, where a question asks which of them is best."""
+        words = [] if self.given.columns else question.lower().rstrip("?").split()
+        superlatives = [k for k, word in enumerate(words) if _SUPERLATIVE.fullmatch(word)]
+        columns = self.source.columns
+        # `best batch`, and the best of what a column names, ask for something else.
+        asks_another = any(column_named(word, columns) for k in superlatives for word in words[k + 1 : k + 2])
+        of_kinds = any(
+            cells.dtype.kind == "O" and not mostly_numbers(labels(cells).tolist()) for cells in columns.values()
+        )
+        if not superlatives or asks_another or of_kinds or phase_columns(columns) or not variants_in(columns):
+            return self
+        return replace(self, source=with_variants(replace(self.source, cells=columns, read={})))
 
     def for_question(self, at: Mapping[str, str], want: str | None = None) -> Recognised:
         """Return the table as a question reads it: its values `at` by column, and the column that it wants.

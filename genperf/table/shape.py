@@ -18,7 +18,7 @@ from genperf.table.cells import MOST_NAMES, SEPARATOR, Names, Source, Taken, par
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in, seconds_of
 from genperf.table.facts import MOST_OF_A_NODE, PATHS, spelled_in_digits
 from genperf.vocabulary import any_of, late, words_of
-from genperf.vocabulary.headers import MULTIPLES, STATISTIC, canonical_time, header_of
+from genperf.vocabulary.headers import MULTIPLES, STATISTIC, canonical_time, header_of, is_price
 from genperf.vocabulary.names import (
     LEVELS,
     PHASES,
@@ -205,7 +205,9 @@ def variants_in(columns: Collection[str]) -> dict[str, dict[str, str]]:
     >>> variants_in(["GPUs", "PyTorch epoch (s)", "JAX epoch (s)"])
     {'epoch (s)': {'PyTorch': 'PyTorch epoch (s)', 'JAX': 'JAX epoch (s)'}}
     """
-    words_of_name = {name: re.split(r"[\s_]+", name) for name in columns if header_of(name).kind in ("time", "rate")}
+    # No prices, which are rates of money.
+    measured = [name for name in columns if header_of(name).kind in ("time", "rate") and not is_price(name)]
+    words_of_name = {name: re.split(r"[\s_]+", name) for name in measured}
     headers = {n: header_of(n) for n, words in words_of_name.items() if not any(map(STATISTIC.fullmatch, words))}
     values: dict[str, dict[str, str]] = {}
     for header in dict.fromkeys(headers.values()):

@@ -199,7 +199,7 @@ def test_a_table_of_latex_has_its_unit_in_the_caption_and_a_card_for_each_series
     assert answer.answers[0].unit == "images/s"
     lines = answer.card().splitlines()
     assert lines[1].startswith("of Framework=DDP ")
-    assert any(line.startswith("  other series  Framework=Other: ") for line in lines)
+    assert any(line.startswith("  other series  Other: ") for line in lines)
 
 
 @cases_in_text("prose, unit")
