@@ -624,8 +624,10 @@ def _settle_consequences(reading: Reading) -> None:
     for name, consequence in consequences(values, names, reading.series, {c.name for c in ratios}).items():
         base, *further = consequence.factors
         proportional = not further and consequence.factors[base] == 1
-        # Where a count of the field is a multiple of a column without a name of the field, the count follows.
+        # Where a count of the field is a multiple of a column without a name of the field, the count follows. So does
+        # a batch of all of which each of `executors` has a whole share.
         is_base = proportional and reading.columns[name].meant in LEVELS and reading.columns[base].meant is None
+        is_base |= proportional and _divides_global_batch(reading.columns[name], reading.columns[base])
         column, follows = reading.columns[base if is_base else name], Consequence({name: 1}) if is_base else consequence
         # Two networks that scale alike have proportional columns, neither of which follows from the other.
         alike = proportional and name in before and base in before
@@ -640,6 +642,15 @@ def _settle_consequences(reading: Reading) -> None:
         # Something was measured, though it rises as the count does.
         for name in before:
             reading.columns[name].role, reading.columns[name].follows = "measured", None
+
+
+def _divides_global_batch(column: TableColumn, batch: TableColumn) -> bool:
+    """Tell whether a column without a name of the field may count devices: it divides the global batch in every run."""
+    nameless = column.meant is None and not column.kind and not is_size(column.name)
+    may_be_of_all = batch.canonical == "global_batch" or plain_name(batch.name) in words_of("columns.batch_of_any")
+    if not nameless or not may_be_of_all or column.lowest <= 0.0:
+        return False
+    return bool(np.all(batch.values % column.values == 0.0))
 
 
 def _label_computed_sizes(varied: Sequence[TableColumn], named: set[str]) -> None:

@@ -367,8 +367,6 @@ SEPARATOR = late(f"[, {_BLANKS}]")
 _SERIES = late(r"[\[(][\d.eE+\-\s,;]+[\])]")
 #: `12.8–13.7`
 _RANGE = late(r"(\d+(?:\.\d+)?)\s*[–—]\s*(\d+(?:\.\d+)?)")
-#: `62.65*2`, what one of several gave and how many, and `10.35+0.78`, what parts add up to.
-_PRODUCT = late(r"(\d+\.\d+)\s?(?:(\+)|[*×])\s?(\d+(?:\.\d+)?)")
 _LIST = late(r"\[?\s*[0-9]{1,3}(?:\s*[,;]\s*[0-9]{1,3})*\s*\]?")
 #: `hh:mm` and `min:sec` in a header, and such a cell.
 _TWO_PARTS = late(r"(?<![\w:])(?:(h{1,2}|hours?)|m{1,2}|min):(?:m{1,2}|min|s{1,2}|sec)(?![\w:])")
@@ -637,10 +635,7 @@ def either_reading(texts: Collection[str]) -> str:
 
 
 def median_of(text: str) -> float | None:
-    """Return the median of numbers listed in brackets, the steps of a run; the middle of a range; a product; a sum."""
-    if (product := _PRODUCT.fullmatch(text)) is not None:
-        first, second = float(product[1]), float(product[3])
-        return first + second if product[2] else first * second
+    """Return the median of numbers listed in brackets, the steps of a run; the middle of a range."""
     ends = _RANGE.fullmatch(text)
     listed = text.strip("[()]").replace(";", ",").split(",") if "." in text and _SERIES.fullmatch(text) else []
     listed = list(ends.groups()) if ends is not None and float(ends[1]) < float(ends[2]) else listed

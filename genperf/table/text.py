@@ -201,6 +201,7 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
         text = f"{counted(count, 'row')} shorter than the header: {listed(columns[-1:])} is empty there"
         steps.append(step(text))
         rows = [(line, [*row, *[""] * (width - len(row))]) for line, row in rows]
+    rows = [(line, row if len(row) <= width else _with_brackets_closed(row)) for line, row in rows]
     # Words behind the last column: `8, 1.2, (warm cache)`.
     remarks = [row[width:] for _, row in rows if 1 < width < len(row) and not any(map(parts_of, row[width:]))]
     complete = sum(len(row) == width for _, row in rows)
@@ -231,6 +232,17 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
     about: Any = {"delimiter": separator, "steps": (*steps, *steps_to_table), "caption": title}
     lines, cells = ([*column] for column in zip(*rows, strict=True)) if rows else ([], [])
     return source_of(name, columns, cells, lines, ragged=rejected, **about)
+
+
+def _with_brackets_closed(row: Sequence[str]) -> list[str]:
+    """Return the cells of a row, those as one that a sign inside brackets parts: `900 (busy, load 2.5)`."""
+    cells: list[str] = []
+    for cell in row:
+        if cells and cells[-1].count("(") > cells[-1].count(")"):
+            cells[-1] += f", {cell}"
+        else:
+            cells.append(cell)
+    return cells
 
 
 def _no_table(why: str, name: str) -> TableError:
