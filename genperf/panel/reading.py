@@ -24,6 +24,7 @@ from genperf.panel.evidence import (
     MEASURED_DIGITS,
     MONEY,
     MOST_GROWTH,
+    WHOLE,
     Consequence,
     Role,
     TableColumn,
@@ -51,6 +52,7 @@ from genperf.table.shape import COUNTED
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import (
     DEVICE_WORDS,
+    OF_A_SINGLE,
     RELATIVE,
     STEP_WORDS,
     TIME_UNITS,
@@ -365,6 +367,10 @@ def read_columns(
     if "nodes" in counts:
         _derive_devices(reading, counts)
     _find_scale(reading, at)
+    rates = [c for c in reading.with_role("measured") if c.kind == "rate" and not c.header.shared]
+    singles = [c for c in rates if OF_A_SINGLE.search(c.name)]
+    if singles and reading.scale is not None and read[reading.scale].varies:
+        _settle_rates_of_a_single(reading, singles)
     pairs = [(column_named(name, columns), amount(text)) for name, text in at.items()]
     new_values = {n for n, value in pairs if n is not None and value is not None and value not in read[n].known}
     _order_quantities(reading, want)
@@ -867,6 +873,10 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         _take_relative(reading)
     numeric = [c for c in reading.with_role("measured") if len(c.known)]
     total, columns = _find_total([*numeric, *reading.with_role("phase")]), reading.columns
+    if total is None and measured_column is None and want is None and len(numeric) > LEAST_PHASES:
+        total = _sum_of_phases(reading, numeric)
+        numeric += [] if total is None else [columns[total]]
+
     another_varies = any(c.varies and c.kind in ("time", "rate") for c in numeric)
 
     def order(name: str) -> tuple[bool, bool, bool]:
@@ -953,6 +963,41 @@ def _find_total(measured: Sequence[TableColumn]) -> str | None:
                 column.header = replace(column.header, kind="time", unit=unit or "s")
             return columns[int(is_sum.argmax())].name
     return None
+
+
+def _sum_of_phases(reading: Reading, measured: Sequence[TableColumn]) -> str | None:
+    """Add the time of a step where its phases alone were measured, forward and backward among them; return its name."""
+    # `backward_inner` and `backward_allreduce` are parts of `backward`.
+    measured = [c for c in measured if not any(words_in(larger.name) < words_in(c.name) for larger in measured)]
+    words, units = [words_in(c.name) for c in measured], {c.header.unit for c in measured}
+    phases = [any(not of_name.isdisjoint(PHASES[phase]) for of_name in words) for phase in ("forward", "backward")]
+    of_steps = all(c.kind == "time" and not c.header.of for c in measured)
+    if not (all(phases) and of_steps and len(units) == 1) or any(WHOLE.search(plain_name(c.name)) for c in measured):
+        return None
+    name = f"step_{units.pop()}"
+    reading.columns[name] = column_from(name, np.sum([c.values for c in measured], axis=0).tolist(), role="measured")
+    reading.derived[name] = "+".join(quote_name(c.name) for c in measured)
+    return name
+
+
+def _settle_rates_of_a_single(reading: Reading, rates: Sequence[TableColumn]) -> None:
+    """Settle throughputs whose header says that they are of one device, `img/s (1 GPU)`, beside runs on more."""
+    speeds = [c for c in reading.with_role("measured") if c.kind in ("time", "rate")]
+    for rate in rates:
+        if not np.allclose(reading.growths(rate.name, reading.series), 0.0):
+            rate.header = replace(rate.header, shared=True)
+            continue
+        rate.becomes("constant", "it was measured on one device, and is the same on more")
+        ratio = next((c for c in reading.with_role("measured", "ratio") if is_relative(c.name) and len(c.known)), None)
+        if ratio is None or len(speeds) > 1:
+            continue
+        is_efficiency, in_percent = _efficiency(reading, ratio)
+        factors = [rate, ratio, *([reading.columns[str(reading.scale)]] if is_efficiency else [])]
+        values = np.prod([c.values for c in factors], axis=0) / (100.0 if in_percent else 1.0)
+        name = f"{rate.header.counted or 'samples'} per {rate.header.unit}"
+        reading.columns[name] = column_from(name, values.tolist())
+        reading.columns[name].becomes("measured", f"the rate of one device makes it with '{ratio.name}'")
+        reading.derived[name] = "*".join(quote_name(c.name) for c in factors) + ("/100" if in_percent else "")
 
 
 def _efficiency(reading: Reading, ratio: TableColumn) -> tuple[bool, bool]:

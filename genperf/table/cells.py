@@ -367,6 +367,8 @@ SEPARATOR = late(f"[, {_BLANKS}]")
 _SERIES = late(r"[\[(][\d.eE+\-\s,;]+[\])]")
 #: `12.8–13.7`
 _RANGE = late(r"(\d+(?:\.\d+)?)\s*[–—]\s*(\d+(?:\.\d+)?)")
+#: `62.65*2`, what one of several gave and how many, and `10.35+0.78`, what parts add up to.
+_PRODUCT = late(r"(\d+\.\d+)\s?(?:(\+)|[*×])\s?(\d+(?:\.\d+)?)")
 _LIST = late(r"\[?\s*[0-9]{1,3}(?:\s*[,;]\s*[0-9]{1,3})*\s*\]?")
 #: `hh:mm` and `min:sec` in a header, and such a cell.
 _TWO_PARTS = late(r"(?<![\w:])(?:(h{1,2}|hours?)|m{1,2}|min):(?:m{1,2}|min|s{1,2}|sec)(?![\w:])")
@@ -441,12 +443,21 @@ def parsed_column(
     shows otherwise), `points` whether another column shows that points part thousands (`1.904` is 1904 where all may).
     """
     unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
+    # `N=1024` beside `2048` in a column `N`.
+    bare = {
+        text: text[len(name) :].lstrip(" =:") for text in unique if re.match(rf"{re.escape(name)} ?[=:] ?[\d.]", text)
+    }
+    again: tuple[Note, ...] = ()
+    if 0 < len(bare) < len(unique):
+        cells = [bare.get(cell.strip(), cell) if isinstance(cell, str) else cell for cell in cells]
+        again = (step(f"{counted(sum(unique[text] for text in bare), 'cell')}: the name removed from '{name}'"),)
+        unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
     with_point = [text for text in unique if "." in text]
     # `666` beside `1.232`, in a language with a decimal comma: decimals would be as many in all cells.
     points |= comma and any(len(text) == 3 and text.isdecimal() for text in unique)
     points = points and bool(with_point) and all(EUROPEAN_GROUPS.fullmatch(text.split()[0]) for text in with_point)
     if not points and text_numbers([*unique]) is not None:
-        return None
+        return (np.array(cells, dtype=object), "", again) if again else None
     # A run that failed shows nothing of how the others are written.
     filled = [text for text in unique if text.lower() not in _WITHOUT_VALUE]
     odd = with_point if points else [text for text in filled if not is_number(text)]
@@ -468,7 +479,7 @@ def parsed_column(
     out = np.empty(len(cells), dtype=object)
     # Beside lists of devices a number is that of one.
     out[:] = [values.get(cell.strip(), cell) if isinstance(cell, str) else 1.0 if devices else cell for cell in cells]
-    return out, column_unit, steps
+    return out, column_unit, (*again, *steps)
 
 
 #: The numbers by text, the unit of the column, and what was done.
@@ -635,7 +646,10 @@ def either_reading(texts: Collection[str]) -> str:
 
 
 def median_of(text: str) -> float | None:
-    """Return the median of numbers listed in brackets, the steps of a run; the middle of a range."""
+    """Return the median of numbers listed in brackets, the steps of a run; the middle of a range; a product; a sum."""
+    if (product := _PRODUCT.fullmatch(text)) is not None:
+        first, second = float(product[1]), float(product[3])
+        return first + second if product[2] else first * second
     ends = _RANGE.fullmatch(text)
     listed = text.strip("[()]").replace(";", ",").split(",") if "." in text and _SERIES.fullmatch(text) else []
     listed = list(ends.groups()) if ends is not None and float(ends[1]) < float(ends[2]) else listed

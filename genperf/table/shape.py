@@ -281,6 +281,9 @@ def _melted_names(source: Source) -> Source:
     """Return a table in its long form where most of its headers are names that hold settings, such as `2S - 8GPU`."""
     # The titles of several tables stand before the corner.
     corner_header, *others = sorted(source.columns, key=lambda name: name == TITLES)
+    if _MULTIPLE.search(corner_header) and all(map(_MULTIPLE.search, others)):
+        # `1x V100 | 4x V100`: no column names the rows.
+        corner_header, others = "", [corner_header, *others]
     name_headers = []
     for name in others:
         if re.search(r"\d", name) and not is_number(name) and not header_of(name).kind:
@@ -289,6 +292,8 @@ def _melted_names(source: Source) -> Source:
     if len(name_headers) < 2 or 2 * len(name_headers) < len(others):
         return source
     corner, of_headers = _parted_corner(corner_header)
+    if not of_headers and _fill_nodes([_GRID.fullmatch(name) for name in name_headers]):
+        of_headers = words_of("columns.nodes_by_devices")[0]
     taken = names_of(of_headers or corner_header, name_headers)
     if taken is None or {*taken.columns} & {*source.cells}:
         return source
@@ -439,6 +444,8 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
             return None  # `8xV100`, `2 GTX 980` name what ran, and nothing that was measured
         if match[2]:
             return "before", "devices", _tidy(match[3]), int(match[1])
+    if (match := re.fullmatch(r"(.*?)\s*[@×]\s*(\d+)", name.strip())) is not None:
+        return "given", "", _tidy(match[1]), int(match[2])
     if (match := re.search(rf"(?<!\w)#?(\d+){_ORDINAL}(?!\w)", name, re.IGNORECASE)) is not None:
         return "ordinal", "", _tidy(_REPEAT.sub(" ", f"{name[: match.start()]} {name[match.end() :]}")), int(match[1])
     for kind, pattern in (("before", _BEFORE), ("after", _AFTER)):
@@ -534,9 +541,7 @@ def _float(cell: Any) -> float:
 # --- counts inside names ---------------------------------------------------------------------------------------------
 
 
-def _read_alike(
-    reader: Callable[[str], Taken | None], names: Sequence[str], is_grid: bool
-) -> tuple[dict[str, Taken], list[str]]:
+def _read_alike(reader: Callable[[str], Taken | None], names: Sequence[str]) -> tuple[dict[str, Taken], list[str]]:
     """Return what a reader takes from each name, by the same words where it can, and the names that it cannot read."""
     parsed = {name: taken for name in names if (taken := reader(name)) is not None}
     without = [name for name in names if name not in parsed]
@@ -544,10 +549,6 @@ def _read_alike(
         # A name without a multiple is of one.
         parsed |= {name: ({"devices": 1.0}, name.strip()) for name in without}
         without = []
-    if is_grid and parsed and (single := {name: taken for name in without if (taken := _multiple(name))}):
-        # `8xH100` beside `2x8xH100` is of one node.
-        parsed |= {name: (_on_nodes(1.0, values["devices"]), kind) for name, (values, kind) in single.items()}
-        without = [name for name in without if name not in single]
     if len({frozenset(values) for values, _ in parsed.values()}) > 1:
         # `1 GPU` beside `2 GPUs`, `1 process` beside `2 processes`.
         spelled = {w for values, _ in parsed.values() for w in values}
@@ -578,7 +579,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
     in_prose = (_levels_of,) if column == TITLES else ()
     for reader in (_placed(names, column in PATHS), grid, _pairs, _multiple, *parted, _of_all_kinds, *in_prose):
         read: Callable[[str], Taken | None] = reader
-        parsed, without = _read_alike(reader, names, is_grid=reader is grid)
+        parsed, without = _read_alike(reader, names)
         keys = {frozenset(values) for values, _ in parsed.values()}
         # One name without a number may be that of a baseline.
         if len(keys) != 1 or len(parsed) < min(2, len(names)) or len(without) > 1:

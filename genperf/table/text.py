@@ -118,11 +118,6 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         records = [(line, [*map(unmarked, row)]) for line, record in records for row in _rows_of_breaks(record)]
     if not records:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
-    width = len(records[0][1])
-    apart = [(line, row[0].split() if len(row) == 1 else []) for line, row in records[1:]]
-    if width > 1 and {len(row) for _, row in apart} == {width}:
-        # The rows are parted by blanks, and the header is not.
-        records = [records[0], *apart]
     fullest, several_blocks = _fullest_block(records)
     below_header, steps = (fullest, []) if drawn else _with_header(text, fullest, separator)
     tables = _tables(below_header, drawn=text if drawn else "")

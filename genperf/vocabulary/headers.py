@@ -121,6 +121,11 @@ _HOURLY = late(any_of("headers.hourly"))
 #: A time of day: `start_time`, `ended at`.
 MOMENT = late(rf"(?:(?P<begun>{any_of('headers.begun')})|{any_of('headers.ended')})(?:[ _](?:time|at|date))?")
 _TO_AN_END = late(r"\b(?:time|minutes|hours|days) to (?:train|accuracy|solution|convergence|target|loss)|\bttt\b")
+#: One device or node, whose throughput this is: `1 GPU img/s`, `images_per_sec_single_gpu`.
+OF_A_SINGLE = late(
+    rf"(?<![^\W_])(?:1[\s_\-]?|{any_of('headers.one')})(?:{'|'.join(sorted(DEVICE_WORDS | NODE_WORDS))})(?![^\W_])",
+    re.IGNORECASE,
+)
 
 Kind = Literal["time", "rate", "quantity", ""]
 

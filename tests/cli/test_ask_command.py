@@ -326,6 +326,15 @@ def test_quantities_beside_the_first(shell: Shell) -> None:
     assert both["TFLOPS/GPU"].value == pytest.approx(129 / 10.6 * 8 * both["Seq/s"].value / 64, rel=0.02)
 
 
+def test_what_was_done_so_far_at_even_times_is_a_rate(shell: Shell) -> None:
+    Path("runs").mkdir()
+    for gpus, rate in ((1, 310), (2, 595), (4, 1141), (8, 2189)):
+        lines = csv_of("time,samples", ((10 * k, 10 * k * rate) for k in range(1, 12)))
+        Path(f"runs/progress_{gpus}gpus.csv").write_text(lines)
+    (one,) = gp.ask("runs", gpus=16).answers
+    assert (one.unit, one.value) == ("samples/s", pytest.approx(4150, rel=0.1))
+
+
 #: The header of the prices, the devices of each node, and the prices: each is 2 an hour for one device.
 PRICES = {
     "of one": ("cost_per_hour", 1, [2, 2, 2, 2]),
