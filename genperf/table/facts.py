@@ -7,6 +7,7 @@ never changes, is a setting. A run ends at a heading, or where a count changes a
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -785,6 +786,7 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
                 number = in_unit(number_in(measured.number), unit, run.units.setdefault(key, unit))
             if number == number or (isinstance(cell, str) and cell.strip()):
                 run.values.setdefault(key, []).append(number if number == number else cell)
+    progressed = _with_progress(run)
     rising = [key for key, values in run.values.items() if is_counter(key, values)]
     clocks = [k for k, values in run.values.items() if header_of(k).kind == "time" and _is_clock(values, k)]
     if len(clocks) == 1:
@@ -806,9 +808,23 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
     # A batch from zero on, `batch` 0, 1, 2, …, is no size.
     from_zero = [key for key in rising if meant_by(key) == "batch" and run.values[key][0] == 0.0]
     numbered = [key for key in rising if not _words_of(key).isdisjoint(words_of("log.step"))] + from_zero
-    if not numbered or settings or not run.measured:
+    if not (numbered or progressed) or settings or not run.measured:
         return None
     return source_of_rows([run], name, "record")
+
+
+def _with_progress(run: Run) -> bool:
+    """Put rates in the place of counts that rise with a clock, read at even intervals: `time,samples`."""
+    clocks = [k for k, values in run.values.items() if header_of(k).kind == "time" and _is_clock(values)]
+    seconds = np.diff(run.values[clocks[0]]) if len(clocks) == 1 else np.zeros(1)
+    amounts = [k for k, v in run.values.items() if plain_name(k) in _AMOUNTS and len(v) == len(seconds) + 1]
+    amounts = [key for key in amounts if _is_clock(run.values[key])]
+    if not amounts or np.ptp(seconds) > 0.01 * seconds[0]:
+        return False
+    seconds *= np.divide(*TIME_UNITS[header_of(clocks[0]).unit])
+    run.values |= {f"{key}/s": (np.diff(run.values.pop(key)) / seconds).tolist() for key in amounts}
+    del run.values[clocks[0]]
+    return True
 
 
 def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
@@ -819,6 +835,8 @@ def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
     size = max(size, len(text))
     if "**" in text:
         text = FORMS.emphasis.sub(lambda match: match["text"] or match["last"], text)
+    if (named := _runs_of_lines(text)) is not None:
+        return source_of_rows(named, name)
     text = text if size <= MOST_OF_A_LOG else text[:MOST_OF_A_LOG].rpartition("\n")[0]
     thinned, stride = thinned_out(text)
     runs = runs_of(thinned)
@@ -830,6 +848,34 @@ def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
     sampled = f"of lines alike one of {stride} is read"
     notes = [note for note, holds in ((cut, len(text) < size), (sampled, stride > 1)) if holds]
     return replace(source, steps=(*source.steps, *map(step, notes))) if source.cells else None
+
+
+def _runs_of_lines(text: str) -> list[Run] | None:
+    """Return what a short text tells behind names that repeat, or of several runs each: `VGG, 8 GPUs, 700 img/s`."""
+    lines = [(number, line.strip(" \t\r*-")) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if len(text) > MOST_READ or len(lines) > MOST_NAMES:
+        return None
+    lines = [*itertools.dropwhile(lambda line: not _has_result(line[1]), lines)]
+    pieces = [(number, clause.strip(" ,;")) for number, line in lines for clause in _clauses(line)]
+    for behind, named in itertools.product((FORMS.behind_a_name, FORMS.behind_a_colon), (lines, pieces)):
+        parted = [(number, [*behind.split(line, maxsplit=1), ""]) for number, line in named]
+        names = Counter(name for _, (name, *_) in parted)
+        are_names = all(FORMS.letter.search(name) and not FORMS.pair.search(name) for name in names)
+        clauses = [_clauses(of_name) for _, (_, of_name, *_) in parted]
+        if len(names) > 1 and are_names and (min(names.values()) > 1 or min(map(len, clauses)) > 1):
+            of_names = zip(parted, clauses, strict=True)
+            runs = [_run_of_clause(name, clause, k) for (k, (name, *_)), of_name in of_names for clause in of_name]
+            return None if None in runs else [run for run in runs if run is not None]
+    return None
+
+
+def _run_of_clause(name: str, clause: str, number: int) -> Run | None:
+    """Return what a clause says as a run that has the name before it; None without a count and a result there."""
+    word = FORMS.word_alone.match(name)
+    run = Run({"name": [name]} if word is None else {word["key"]: [word["value"]]}, line=number)
+    for key, value, unit in facts_of(clause):
+        run.add(key, value, unit)
+    return run if run.measured and any(map(_is_count, run.values)) else None
 
 
 def thinned_out(text: str) -> tuple[str, int]:

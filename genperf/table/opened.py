@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import math
 import os
 import re
 import zipfile
@@ -44,13 +45,15 @@ from genperf.table.text import (
     column_names,
     counts_vary,
     cut_table,
+    keyed_lines,
+    named_numbers,
     plain_table,
     read_delimited,
     titled_numbers,
     with_units,
 )
 from genperf.vocabulary import any_of, late, words_of
-from genperf.vocabulary.headers import MOMENT, header_of
+from genperf.vocabulary.headers import MOMENT, Header, bare, canonical_time, header_of
 from genperf.vocabulary.names import (
     IN_TOKENS,
     LEVELS,
@@ -72,6 +75,8 @@ if TYPE_CHECKING:
 
 
 _ENDINGS = frozenset(words_of("columns.ending"))
+#: What a file of scalars holds, at the end of its name.
+_TAG = late(r"(?:^|[\W_])tag[-_=](.+?)(?:\.\w+)?$")
 #: In place of a cell: it is that above.
 _DITTO = frozenset(("", *words_of("cells.ditto")))
 
@@ -79,6 +84,7 @@ _DITTO = frozenset(("", *words_of("cells.ditto")))
 def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> Source:
     """Return files as one table: where each is a run, a row each, beside what differs between their paths."""
     sources, faults = _opened(dict(zip(files, files, strict=True)), opened)
+    sources = {file: _named_by_tag(source, file) for file, source in sources.items()}
     rows = {
         file: _of_scalars(source, file) or facts.source_of_steps(source) or source for file, source in sources.items()
     }
@@ -105,6 +111,12 @@ def _left_out(files: Sequence[str]) -> list[str]:
     hold = "that holds" if len(files) == 1 else "that hold"
     names = listed([os.path.basename(file) for file in files], 3)
     return [f"{counted(len(files), 'file')} {hold} no run left out: {names}"] if files else []
+
+
+def _named_by_tag(source: Source, file: str) -> Source:
+    """Return a file of values with the name of these in its own, `run-8gpus-tag-step_time.csv`; others as they are."""
+    value, tag = next((n for n in source.cells if n.lower() == "value"), ""), _TAG.search(os.path.basename(file))
+    return source.renamed({value: tag[1]}) if value and tag is not None else source
 
 
 def _of_scalars(source: Source, file: str) -> Source | None:
@@ -177,6 +189,14 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
             steady[place] |= {n: c[0] * [1, scale[n], scale[n], 1] for n, c in source.steady.items() if n in new}
     measured = {p: {n for n in record if facts.is_result(n, units.get(n, ""))} for p, record in records.items()}
     with_result = [place for place in records if measured[place]]
+    times_measured = Counter(n for place in with_result for n in measured[place])
+    usual = {n for n, count in times_measured.items() if count >= MOST_MEASURE * len(with_result)}
+    # Beside runs lie an evaluation, or how the data were prepared, whose quantities no other run has.
+    if others := [p for p in with_result if usual and measured[p].isdisjoint(usual) and "status" not in records[p]]:
+        others_named = listed([*map(os.path.basename, others)], 3)
+        steps = [*steps, f"{counted(len(others), 'run')} of other quantities left out: {others_named}"]
+        records = {place: record for place, record in records.items() if place not in others}
+        with_result = [place for place in with_result if place not in others]
     # How a run ended may be told in the folder around its result.
     around = {os.path.dirname(place) for place in with_result} - {*with_result}
     with_ending = [p for p, record in records.items() if p not in around and not _ENDINGS.isdisjoint(record)]
@@ -199,6 +219,9 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
     return source_of(name, [*paths_by_column, *columns], cells, range(1, len(cells) + 1), "file", **about)
 
 
+#: The share of the runs of a folder that measured a quantity, from which on what shares none with them is another
+#: experiment. A guess.
+MOST_MEASURE = 0.75
 #: A worker's number in the name of its own log: `rank0.log`, `gpu_1.txt`; `8gpus.log` counts.
 _MEMBER = late(rf"(?<![^\W\d_]){any_of('log.member', 'headers.device', 'headers.node')}[\W_]?\d", re.IGNORECASE)
 
@@ -286,7 +309,7 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     source = source.without(others).renamed({n: f"{n} per node" for n in of_nodes})
     source = replace(source, steps=(*source.steps, *map(step, reports)))
     in_source = {f"{n} per node" if n in of_nodes else n: c for n, c in in_source.items() if n not in others}
-    full, aliases = _without_repeats(in_source, named)
+    full, aliases = _without_repeats(in_source | _devices_of_nodes(in_source), named)
     # What only some runs say parts them from the others by no setting, but for their network.
     meaningful = {*named, *_ENDINGS, *words_of("one_run.network")}
     partly = {
@@ -337,6 +360,19 @@ def _other_counts(texts: Mapping[str, list[str]]) -> tuple[set[str], set[str]]:
     return others, of_nodes - others
 
 
+def _devices_of_nodes(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the count of devices filled up by nodes and the devices of each, unless a run says another number."""
+    names = [column_of(part, texts) for part in ("workers", "nodes", "devices_per_node")]
+    if None in names:
+        return {}
+    count, *factors = (texts[str(name)] for name in names)
+    products = [math.prod(map(number_in, cells)) for cells in zip(*factors, strict=True)]
+    pairs = [(number_in(text), product) for text, product in zip(count, products, strict=True) if text]
+    if not pairs or any(known != product for known, product in pairs):
+        return {}
+    return {str(names[0]): [t or (f"{p:g}" if p == p else "") for t, p in zip(count, products, strict=True)]}
+
+
 def _without_repeats(
     texts: Mapping[str, list[str]], named: Collection[str]
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
@@ -380,6 +416,7 @@ def _without_repeats(
 MOST_SEQUENCES, LEAST_SEQUENCE = 65536.0, 128.0
 #: A step of a job, as a scheduler numbers it.
 _JOB_STEP = late(rf"\d+(_\d+)?\.({any_of('cells.step_of_a_job')}|\d+)")
+_SECONDS = late(r"(?<![^\W_])s(?:ec(?:ond)?s?)?$", re.IGNORECASE)
 #: The end of the name of a file with a job's errors, `job.err` or `job.e17`, or with what it printed.
 _ERRORS, _PRINTED = late(r"\.(?:err|stderr|e)(\d*)$"), late(r"\.(?:out|stdout|log|o)(\d*)$")
 #: A day with its time.
@@ -447,7 +484,7 @@ _PARAGRAPH = late(r"(?:^(?=.*\S).*(?:\n|\Z)){3,}", re.MULTILINE)
 
 
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
-    """Read a text by what it begins with: events, JSON, a web page, literals, an outline; else as a table or a log."""
+    """Read a text by what it begins with: events, JSON, a web page, a literal, an outline; else as a table or a log."""
     text = _TYPES.sub("", text.translate(_FRAMES))
     if (
         delimiter is None
@@ -462,7 +499,7 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     elif content.WEB_PAGE.match(text):
         text = documents.drawn_tables(text) or text
     else:
-        text = documents.of_literals(text) or documents.of_outline(text) or text
+        text = documents.of_literal(text) or documents.of_outline(text) or text
         if "<table" in text or "<!--" in text:
             text = documents.with_drawn_tables(text)
     content.refuse_other_text(text, name)
@@ -478,6 +515,10 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
         return facts.source_of_log(text, name) or _table_or_log(text, name)
     may_be_records = "=" in text or is_json
     source = attempted(lambda: (read_records(text, name) if may_be_records else None) or _table_or_log(text, name))
+    is_unclear = isinstance(source, GenperfError) or len(source) < 2 or "column1" in source.cells
+    if is_unclear and (named := named_numbers(text)) is not None:
+        wide = read_delimited(named, name, "\t")
+        source = source if shape.melted(wide) is wide else wide
     if isinstance(source, GenperfError):
         raise source
     return source
@@ -514,7 +555,7 @@ def _table_or_log(text: str, name: str) -> Source:
     first, _, rest = text.partition("\n")
     # pandas prints the names of values above those of the levels, and beyond them.
     has_levels = len(first) - len(first.lstrip(" ")) >= len(rest.partition("\n")[0].rstrip()) > 0
-    if has_levels and (table := cut_table(text, 0)) is not None:
+    if (table := keyed_lines(text) or (cut_table(text, 0) if has_levels else None)) is not None:
         return read_delimited(table, name, "\t")
     try:
         source = read_delimited(text, name, None)
@@ -750,7 +791,8 @@ def understood(
     table = shape.with_variants(table) if shape.VARIANT in named and shape.VARIANT not in table.columns else table
     apart = table if named else facts.with_facts(shape.melted(table))
     numeric = _with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})
-    tidy = tidied(shape.with_factors(numeric, named), named)
+    scaled = shape.of_all_devices(numeric) if numeric.runs else numeric
+    tidy = tidied(shape.with_factors(scaled, named), named)
     if not named and (stated := TITLE_OF_SCALED.search(tidy.caption.lower())) and "scaling" not in tidy.columns:
         tidy = replace(tidy, read={**tidy.read, "scaling": np.full(len(tidy), stated[1], dtype=object)})
     batch, sequence = (column_of(part, tidy.columns) for part in ("global_batch", "sequence"))
@@ -770,6 +812,26 @@ def _with_batch_in_tokens(source: Source, batch: str, sequence: str) -> Source:
         return source
     report = f"'{batch}' is taken to be in tokens: no step has {samples.min():,.0f} samples of such a length"
     return source.renamed({batch: f"{batch} (tokens)"}).changed(report)
+
+
+def _unit_of_rows(source: Source, stating: Sequence[str]) -> dict[str, str]:
+    """Return the unit that a column states for what was measured beside it: `real_time,time_unit`, `Score,Units`."""
+    units = {canonical_time(text) or text for name in stating for text in map(label, source.cells[name])}
+    if len(units) != 1:
+        return {}
+    (unit,) = units
+    # `Score`: what no header says anything of, and holds fractions.
+    unnamed = [n for n in source.cells if header_of(n) == Header() and meant_by(n) is None]
+    texts = {n: labels(source.cells[n]).tolist() for n in unnamed}
+    scores = [n for n, cells in texts.items() if mostly_numbers(cells) and any("." in cell for cell in cells)]
+    return _of_its_kind(source, unit) or (dict.fromkeys(scores, unit) if header_of(f"x ({unit})").kind else {})
+
+
+def _of_its_kind(source: Source, unit: str) -> dict[str, str]:
+    """Return the columns of the kind of a unit, of times or of rates, whose headers name none, with it."""
+    headers, kind = {n: header_of(n) for n in source.cells if bare(n) == n}, header_of(f"x ({unit})").kind
+    alike = [n for n, of in headers.items() if of.kind == kind and of.unit == "s" and not (of.counted or of.shared)]
+    return {n: unit for n in alike if kind in ("time", "rate") and not _SECONDS.search(n)}
 
 
 def _with_duration(source: Source) -> Source:
@@ -898,7 +960,9 @@ def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False
         if made not in source.columns:
             read[made] = counts
             steps.append(step(f"{counted(len(counts), 'cell')}: '{made}' read from the brackets in '{name}'"))
+    stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
     stated = _unit_of_caption(source) if source.caption else {}
+    stated |= _unit_of_rows(source, stating) if stating else {}
     return replace(source, read=read, units={**stated, **source.units, **units_in_cells}, steps=tuple(steps))
 
 
@@ -906,7 +970,13 @@ def _unit_of_caption(source: Source) -> dict[str, str]:
     """Return the unit that a caption states of columns of numbers, where no header says anything of them."""
     # `Weak scaling` is a kind of experiment, and no ratio, and several sentences may speak of one.
     relative = ". " not in source.caption and is_relative(TITLE_OF_SCALED.sub("", source.caption.lower()))
-    unit = next(iter(shape.units_in(source.caption)), "x" if relative else "")
+    # `the average number of tokens processed per GPU per second`
+    rates = [header_of(text) for text in re.split(r"[.,;:]\s+", source.caption) if not re.search(r"\d", text)]
+    spelled = [f"{rate.counted}/s{'/device' * rate.shared}" for rate in rates if rate.kind == "rate" and rate.counted]
+    stated = shape.units_in(source.caption) or spelled
+    if of_their_kind := {n: unit for text in stated for n, unit in _of_its_kind(source, text).items()}:
+        return of_their_kind
+    unit = next(iter(stated), "x" if relative else "")
     if not unit or any(header_of(name).kind for name in source.cells):
         return {}
     # A number may have a mark beside it, and no unit of its own.

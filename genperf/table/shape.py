@@ -35,6 +35,8 @@ from genperf.vocabulary.names import (
 #: Median spread of the values of a row over their mean, up to which columns without a word for a run are repeats.
 #: A guess: counts differ by more, clusters' noise by less.
 SCATTER = 0.15
+#: The exponent by which a rate that a device prints grows with their number, from which on it is that of all.
+OF_ALL = 0.5
 #: `gpu0`, `rank 3`, or the number of a device alone.
 _OF_A_DEVICE = late(r"([^\W\d_]*)[\s_\-]?(\d+)")
 #: The kind of a name that holds a count alone, beside names with a word: no empty cell, which would be a missing one.
@@ -322,6 +324,31 @@ def _fill_nodes(grids: Sequence[re.Match[str] | None]) -> bool:
     return len(pairs) == len(grids) > 1 and of_several <= {largest} and largest <= MOST_OF_A_NODE
 
 
+def of_all_devices(source: Source) -> Source:
+    """Return runs whose rates of each device, `gpu0`, `gpu1`, …, are one throughput: their sum, or what each is of all.
+
+    That of one device grows with their number only where it is that of all.
+    """
+    alike: dict[str, dict[int, str]] = {}
+    for name in source.columns:
+        of_one = _OF_A_DEVICE.fullmatch(name) if header_of(f"x ({source.units.get(name, '')})").kind == "rate" else None
+        if of_one is not None and (not of_one[1] or meant_by(of_one[1]) in LEVELS):
+            alike.setdefault(of_one[1], {})[int(of_one[2])] = name
+    for columns in alike.values():
+        rates = np.array([[number_in(cell) for cell in source.columns[name]] for name in columns.values()])
+        counts = np.isfinite(rates).sum(axis=0)
+        if sorted(columns) != [*range(len(columns))] or len({*counts.tolist()}) < 2 or not counts.all():
+            continue
+        sums = np.nansum(rates, axis=0)
+        growth = np.polyfit(np.log(counts), np.log(sums / counts), 1)[0] if np.all(sums > 0.0) else 0.0
+        total = sums / counts if growth > OF_ALL else sums
+        units = {**source.units, "throughput": source.units[columns[0]]}
+        source = source.without(columns.values())
+        report = f"the rates of {len(columns)} devices became their throughput"
+        source = source.changed(report, read={**source.read, "throughput": total.astype(object)}, units=units)
+    return source
+
+
 def _with_columns_of_quantities(source: Source) -> Source:
     """Turn `metric,value` beside the counts into a column of each metric, with the unit that a column states."""
     words = (VALUE, *words_of("headers.value_of_several"))
@@ -541,7 +568,9 @@ def _float(cell: Any) -> float:
 # --- counts inside names ---------------------------------------------------------------------------------------------
 
 
-def _read_alike(reader: Callable[[str], Taken | None], names: Sequence[str]) -> tuple[dict[str, Taken], list[str]]:
+def _read_alike(
+    reader: Callable[[str], Taken | None], names: Sequence[str], is_grid: bool
+) -> tuple[dict[str, Taken], list[str]]:
     """Return what a reader takes from each name, by the same words where it can, and the names that it cannot read."""
     parsed = {name: taken for name in names if (taken := reader(name)) is not None}
     without = [name for name in names if name not in parsed]
@@ -549,6 +578,10 @@ def _read_alike(reader: Callable[[str], Taken | None], names: Sequence[str]) -> 
         # A name without a multiple is of one.
         parsed |= {name: ({"devices": 1.0}, name.strip()) for name in without}
         without = []
+    if is_grid and parsed and (single := {name: taken for name in without if (taken := _multiple(name))}):
+        # `8xH100` beside `2x8xH100` is of one node.
+        parsed |= {name: (_on_nodes(1.0, values["devices"]), kind) for name, (values, kind) in single.items()}
+        without = [name for name in without if name not in single]
     if len({frozenset(values) for values, _ in parsed.values()}) > 1:
         # `1 GPU` beside `2 GPUs`, `1 process` beside `2 processes`.
         spelled = {w for values, _ in parsed.values() for w in values}
@@ -575,11 +608,11 @@ def names_of(column: str, names: list[str]) -> Names | None:
     words = {word for of_name, _ in glued for word in of_name}
     meaningful = {word for word in words if meant_by(word) or plain_name(word) in words_of("columns.repeat")}
     are_known = len(glued) == len(names) and meaningful == words and all(len(of_name) > 1 for of_name, _ in glued)
-    parted = () if are_known else (_counted,)
+    parted = () if are_known else (_counted, _parted)
     in_prose = (_levels_of,) if column == TITLES else ()
     for reader in (_placed(names, column in PATHS), grid, _pairs, _multiple, *parted, _of_all_kinds, *in_prose):
         read: Callable[[str], Taken | None] = reader
-        parsed, without = _read_alike(reader, names)
+        parsed, without = _read_alike(reader, names, is_grid=reader is grid)
         keys = {frozenset(values) for values, _ in parsed.values()}
         # One name without a number may be that of a baseline.
         if len(keys) != 1 or len(parsed) < min(2, len(names)) or len(without) > 1:
@@ -588,13 +621,13 @@ def names_of(column: str, names: list[str]) -> Names | None:
         same = {word for word in columns if len({values[word] for values, _ in parsed.values()}) < 2}
         # One size of a layout is a setting of all runs.
         same = {word for word in same if len(word) == 1 or meant_by(word) is None}
-        if reader in (_counted, _of_all_kinds) and same < {*columns}:
+        if reader in (_counted, _parted, _of_all_kinds) and same < {*columns}:
             # `llama3_8b_4gpus`: what is the same in all names is no setting.
             read, columns = _without(reader, same), [word for word in columns if word not in same]
             parsed = {n: ({w: v for w, v in values.items() if w not in same}, k) for n, (values, k) in parsed.items()}
         # A header such as `GPUs` says that `4x RTX 6000` counts.
         headed = reader is _multiple and meant_by(column) in LEVELS
-        counts = reader in (_multiple, _counted, _of_all_kinds) and not headed
+        counts = reader in (_multiple, _counted, _parted, _of_all_kinds) and not headed
         if counts and not _hold_counts(columns, parsed):
             continue
         parsed |= {name: (dict.fromkeys(columns, 1.0), name) for name in without}
@@ -906,6 +939,13 @@ def _levels_of(title: str) -> Taken | None:
 def _plural(word: str) -> str:
     """Return what is counted in the plural: `GPUs`."""
     return word if word.lower().endswith("s") or meant_by(word) not in LEVELS else f"{word}s"
+
+
+def _parted(name: str) -> Taken | None:
+    """Read `BM_Sum/8/1024`: numbers between slashes, by their place."""
+    pieces = name.split("/")
+    numbers = {f"n{k}" if k > 1 else "n": float(text) for k, text in enumerate(pieces) if k and text.isdecimal()}
+    return (numbers, "/".join(text for text in pieces if not text.isdecimal())) if numbers else None
 
 
 def _taken(text: str, *patterns: tuple[re.Pattern[str], str]) -> Taken | None:

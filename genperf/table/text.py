@@ -16,14 +16,15 @@ from msgspec.structs import replace
 
 from genperf.errors import Note, TableError, UnclearTableError, attempted, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, parts_of, source_of, step
-from genperf.table.clean import MISSING, Rejection, is_number
+from genperf.table.clean import MISSING, Rejection, is_number, label
 from genperf.table.content import HEAD_BYTES
-from genperf.table.facts import is_result
+from genperf.table.facts import facts_of, is_result
 from genperf.table.latex import Record, tabulars_of
-from genperf.table.shape import COUNTED, TITLES, units_in
+from genperf.table.records import record_rows
+from genperf.table.shape import COUNTED, TITLES, melted, units_in
 from genperf.vocabulary import late, words_of
 from genperf.vocabulary.headers import TIME_WORDS, bare, header_of, is_other_word
-from genperf.vocabulary.names import LEVELS, canonical_of, counts_scale, is_relative, meant_by
+from genperf.vocabulary.names import LEVELS, canonical_of, counts_scale, is_relative, meant_by, plain_name
 
 #: A table, header first, what was done to find it, and its title.
 Titled = tuple[list[Record], list[Note], str]
@@ -41,8 +42,12 @@ _OF_A_RULE = frozenset("|+:-=")
 #: A comma between thousands that has parted a header.
 _GROUPS = late(r"(\d)\n(\d{3})(?!\d)")
 _BEFORE_A_LETTER = late(r"(?<=\w\w)\n(?=[A-Za-z](?: ?[(\[][^\n()\[\]]*[)\]])?(?:\n|$))")
+#: `# (B) (us) (GB/s)`, below the names of a commented header.
+_UNITS = late(r"#\s*(?:[(\[][^\s()\[\]]+[)\]]\s*)+")
 _BRACKETED = late(r"[(\[][^()\[\]\d]+[)\]]")
 _THOUSANDS = late(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+#: `||GPUs||img/s||`, a header in Jira.
+_DOUBLE_BARS = late(r"(?m)^\|\|.*\|\|\s*$")
 #: Rows from which the delimiter, the header and the kinds of columns are recognised, and lines of comments or titles
 #: above them in which a header is looked for. Half and double read the tables of experiments/results/settings.md alike.
 FIRST_ROWS = 200
@@ -57,6 +62,8 @@ _PICTURE = r"[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]"
 _MARKS = late(rf"\*\*|`|\]\(|<(?:br|sub|sup|b|i|strong|em)\s*/?>|&[a-z]+;|{_PICTURE}")
 _BREAK = late(r"\s*<(?:br|sub|sup)\b.*", re.DOTALL)
 _TAG = late(r"</?[a-z]+\s*/?>")
+#: The rule below the header of a grid of reStructuredText.
+_GRID_HEAD = late(r"(?m)^\s*\+(?:=+\+)+\s*$")
 #: `gpus: 1, 2, 4`
 _LIST = late(r"[:=]\s*[\[(]?\d+\s*,\s*\d")
 #: Before a title and behind it: `- ### Strong scaling:`
@@ -104,6 +111,8 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         # All rows may stand in one line.
         headers = {lines[0] for lines in lines_of_rows if len({*lines[:2]}) > 1}
         return _likeliest_source(_tables(records, headers), name, "\t", [])
+    if "||" in text:
+        text = _DOUBLE_BARS.sub(lambda header: header[0].replace("||", "|"), text)
     if (named := _NAMED_DELIMITER.match(text)) is not None:
         # As a comment it keeps its line, which messages count.
         text, delimiter = f"#{text}", delimiter or named[1]
@@ -118,6 +127,11 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         records = [(line, [*map(unmarked, row)]) for line, record in records for row in _rows_of_breaks(record)]
     if not records:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
+    width = len(records[0][1])
+    apart = [(line, row[0].split() if len(row) == 1 else []) for line, row in records[1:]]
+    if width > 1 and {len(row) for _, row in apart} == {width}:
+        # The rows are parted by blanks, and the header is not.
+        records = [records[0], *apart]
     fullest, several_blocks = _fullest_block(records)
     below_header, steps = (fullest, []) if drawn else _with_header(text, fullest, separator)
     tables = _tables(below_header, drawn=text if drawn else "")
@@ -125,17 +139,55 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         likeliest, steps_to_table, title = tables[0]
         commented = "" if units_in(title) else _commented_title(text, likeliest[0][0])
         tables[0] = likeliest, steps_to_table, ", ".join(filter(None, (title, commented)))
-    return _likeliest_source(tables, name, separator, [*steps, *several_blocks], drawn)
+    source = _likeliest_source(tables, name, separator, [*steps, *several_blocks], drawn)
+    # Above a header in the first line stands nothing.
+    return source if drawn or min(source.lines, default=0) < 3 else _with_settings_above(source, text)
+
+
+def _with_settings_above(source: Source, text: str) -> Source:
+    """Return a table with the settings of all its runs that the lines above its header state: `# world_size: 16`."""
+    lines = text.splitlines()[: max(int(min(source.lines, default=0)) - 2, 0)][:FIRST_ROWS]
+    # The nodes of a job are no count of runs that it starts with 1, 2, 4 ranks.
+    of_columns = {*map(canonical_of, source.cells), *(LEVELS if counts_vary(source.cells, named=False) else ())}
+    stated: dict[str, set[Any]] = {}
+    for line in (line for line in lines if re.search("[:=]", line) and not _LIST.search(line)):
+        for key, value, unit in facts_of(line.strip("# \t")):
+            if canonical_of(key) is not None and canonical_of(key) not in of_columns and not unit:
+                stated.setdefault(key, set()).add(value)
+    settings = {key: label(values.pop()) for key, values in stated.items() if len(values) == 1}
+    # Counts in headers are those of the runs.
+    if not settings or melted(source) is not source:
+        return source
+    cells = {key: np.full(len(source), value, dtype=object) for key, value in settings.items()}
+    note = step(f"{listed([*map(repr, settings)])} of all rows from the lines above the header")
+    return replace(source, cells={**cells, **source.cells}, steps=(*source.steps, note))
 
 
 def _likeliest_source(
     tables: Sequence[Titled], name: str, separator: str, steps: list[Note], drawn: bool = False
 ) -> Source:
     """Return the first of some tables as cells, with those of the others that hold numbers; of one run its facts."""
+    if len(tables[0][0][0][1]) == 2 and (record := _record_of(tables, name)) is not None:
+        return record
     source = _source_of_table(tables[0], name, separator, steps, drawn)
     further = [attempted(_source_of_table, table, name, separator, [], drawn) for table in tables[1:MOST_TABLES]]
     others = [t for t in further if isinstance(t, Source) and any(any(map(parts_of, c)) for c in t.cells.values())]
     return replace(source, tables=tuple(others))
+
+
+def _record_of(tables: Sequence[Titled], name: str) -> Source | None:
+    """Return tables of names beside their values, `field | value`, as one row; None for others that hold numbers."""
+    facts: dict[str, str] = {}
+    for ((_, head), *rows), *_ in tables:
+        words = (*words_of("headers.name_of_facts"), *words_of("headers.name_of_quantities"))
+        of_facts = len(head) == 2 and plain_name(head[0]) in words and all(len(row) == 2 for _, row in rows)
+        if of_facts and facts.keys().isdisjoint(names := [row[0] for _, row in rows]) and len({*names}) == len(rows):
+            facts |= dict(row for _, row in rows)
+        elif any(_is_number(cell) for _, row in rows for cell in row):
+            return None
+    facts = {key: cell for key, cell in facts.items() if key and cell}
+    counted = [key for key in facts if is_result(key)]
+    return record_rows(name, [facts], [tables[0][0][0][0]], "record", "table of one run") if counted else None
 
 
 def plain_table(text: str, head: Source) -> Source | None:
@@ -191,6 +243,11 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
     if not rows:
         raise UnclearTableError("a header and no rows", hint="a line per run is needed below it", where=name)
     count, widths = len(rows), {len(row) for _, row in rows}
+    in_two_words = [k for k in range(width - 1) if canonical_of(f"{columns[k]} {columns[k + 1]}") is not None]
+    if separator == " " and widths == {width - 1} and len(in_two_words) == 1:
+        # Blanks part a name of the header: `model batch size img/s`.
+        (k,) = in_two_words
+        columns, width = [*columns[:k], f"{columns[k]} {columns[k + 1]}", *columns[k + 2 :]], width - 1
     if count > 1 and separator != " " and len(widths) == 1 and 1 < min(widths) < width:
         # Every row ends early: the last columns are empty.
         text = f"{counted(count, 'row')} shorter than the header: {listed(columns[-1:])} is empty there"
@@ -250,6 +307,9 @@ def _with_one_header(records: Sequence[Record]) -> list[Record]:
     if len(records) < 3 or len(records[0][1]) != len(records[1][1]):
         return list(records)
     (_, upper), (line, lower), *rows = records
+    if all(bool(above) != bool(below) for above, below in zip(upper, lower, strict=True)):
+        # Names of values stand above those of the settings.
+        return [(line, [above or below for above, below in zip(upper, lower, strict=True)]), *rows]
     # A name over several columns stands in the first of them; the others are empty above.
     above: list[str] = []
     for name, below in zip(upper, lower, strict=True):
@@ -321,6 +381,7 @@ def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn
     for title, table in _at_headers(records, start, header_lines, rules):
         bare = _without_notes(table)
         remaining.append((title, len(with_units(bare)) < len(bare), _with_one_header(with_units(bare))))
+    remaining = _titled_by_corners(remaining) if len(remaining) > 1 else remaining
     ranked = []
     while remaining:
         chosen = _likeliest([table for *_, table in remaining]) if len(remaining) > 1 else 0
@@ -391,6 +452,21 @@ def _at_headers(
             table.append((line, record))
         gap_above = not filled or gap_below
     return tables
+
+
+def _titled_by_corners(tables: Sequence[tuple[str, bool, list[Record]]]) -> list[tuple[str, bool, list[Record]]]:
+    """Return tables with that corner as their title in which alone they differ: `bert | 1 GPU | 4 GPUs`, `vgg | …`."""
+    shapes = [(*head[1:], *sorted({row[0] for _, row in rows})) for *_, ((_, head), *rows) in tables]
+    corners = [table[0][1][0] for *_, table in tables]
+    titled = []
+    for (title, of_units, table), shape, corner in zip(tables, shapes, corners, strict=True):
+        (line, head), *rows = table
+        alike = {other for other, of_shape in zip(corners, shapes, strict=True) if of_shape == shape}
+        if len(head) > 2 and len(alike) == shapes.count(shape) > 1 and not any(_is_number(row[0]) for _, row in rows):
+            titled.append((corner.strip("()[]"), of_units, [(line, ["", *head[1:]]), *rows]))
+        else:
+            titled.append((title, of_units, table))
+    return titled
 
 
 def _likeliest(tables: Sequence[Sequence[Record]]) -> int:
@@ -501,6 +577,43 @@ def titled_numbers(text: str) -> str | None:
         return None
     header = [TITLES, *(f"column{k}" for k in range(1, len(rows[0])))]
     return "\n".join(map("\t".join, (header, *rows)))
+
+
+#: `T(8) = 12.5 s`, `8 ranks -> 12.5`.
+_NAMED_NUMBER = late(
+    r"(?P<name>(?=[^:=>→]*[^\W\d_])[^:=>→]+|\w+ ?= ?\d+) ?(?:[:=]|[-=]>|→)\s+(?P<value>\S+(?: [^\W\d]\S*)?)"
+)
+
+
+def named_numbers(text: str) -> str | None:
+    r"""Return lines of a number each, behind names that differ by a count alone, as a header and its row between tabs.
+
+    >>> named_numbers("T(1) = 9.5 s\nT(2) = 5.1 s\nT(4) = 2.9 s"), named_numbers("gpus: 8\ntime: 9.5 s\nbatch: 4")
+    ('T(1)\tT(2)\tT(4)\n9.5 s\t5.1 s\t2.9 s', None)
+    """
+    lines = [_NAMED_NUMBER.fullmatch(line.strip()) for line in text[:HEAD_BYTES].splitlines() if line.strip()]
+    rows = [(match["name"].strip(), match["value"]) for match in lines if match is not None]
+    if len(lines) < 3 or len(rows) < len(lines) or len({name for name, _ in rows}) < len(rows):
+        return None
+    numbers_steps = any(word in words_of("log.step") for word in re.findall(r"[^\W\d_]+", rows[0][0].lower()))
+    named = all(alike(rows[0][:1], [name]) and parts_of(value) is not None for name, value in rows)
+    return "\n".join(map("\t".join, zip(*rows, strict=True))) if named and not numbers_steps else None
+
+
+def keyed_lines(text: str) -> str | None:
+    r"""Return lines of a name with several numbers as columns between tabs, those of a count first; else None.
+
+    >>> keyed_lines("Our runs\n\ntime (s):  9.5  5.1  2.9\nGPUs:      1    2    4")
+    'GPUs\ttime (s)\n1\t9.5\n2\t5.1\n4\t2.9'
+    """
+    lines = text.splitlines() if len(text) < HEAD_BYTES else []
+    rows = {k: row for k, line in enumerate(lines) if len(row := re.split(r":?\s{2,}|\t+|:\s", line.strip())) > 3}
+    keyed = {k: row for k, row in rows.items() if _is_keyed(row)}
+    counts = [k for k, row in keyed.items() if _counts_runs(row)]
+    if len(counts) != 1 or counts[0] == 0:
+        return None
+    columns = _upright([row for row in keyed.values() if len(row) == len(keyed[counts[0]])])
+    return None if columns is None else "\n".join(map("\t".join, columns))
 
 
 def _is_keyed(row: Sequence[str]) -> bool:
@@ -631,10 +744,14 @@ def _commented_header(text: str, first: Record, delimiter: str) -> tuple[Record 
     """Return the nearest comment above the rows with as many names, best known ones, and a note of rows behind `#`."""
     line, cells = first
     above = [*enumerate(itertools.islice(io.StringIO(text, newline=""), line - 1), 1)]
-    rows_behind, candidates = 0, list[tuple[Record | None, list[Note]]]()
+    rows_behind, units, candidates = 0, "", list[tuple[Record | None, list[Note]]]()
     # From the nearest line on.
     for place, comment in above[: -FIRST_ROWS - 1 : -1]:
-        if (names := _names_in(comment, len(cells), delimiter)) is not None:
+        if _UNITS.fullmatch(comment):
+            units = comment
+        elif (names := _names_in(comment, len(cells), delimiter)) is not None:
+            rows = [(place, names), (place, _below(comment, units)), first]
+            names = with_units(rows)[0][1]
             notes = [step(f"{counted(rows_behind, 'row')} behind '#' left out")] if rows_behind else []
             candidates.append(((place, names), notes))
             if _are_known(names):
@@ -647,6 +764,13 @@ def _commented_header(text: str, first: Record, delimiter: str) -> tuple[Record 
 def _are_known(names: Sequence[str]) -> bool:
     """Tell whether one of some names is that of a column at least."""
     return any(header_of(name).kind or canonical_of(name) for name in names)
+
+
+def _below(header: str, line: str) -> list[str]:
+    """Return for each word of a header the one that stands below it in another line; empty where none does."""
+    words = [match.span() for match in re.finditer(r"[^\s#]\S*", header)]
+    under = [*re.finditer(r"[^\s#]\S*", line)]
+    return [next((m[0] for m in under if m.start() < end and start < m.end()), "") for start, end in words]
 
 
 def _commented_title(text: str, line: int) -> str:
@@ -736,6 +860,12 @@ def _drawn(text: str) -> Iterator[Record]:
     """Yield the rows of Markdown tables, or of those drawn with `+` and `|`, each with its line; titles as one cell."""
     rules, title, inside, bars = _rules(text), (0, ""), False, 0
     lines = [*map(str.strip, text.splitlines())]
+    if _GRID_HEAD.search(text):
+        # Between two rules a row of such a table may have several lines.
+        for k in (k for k in range(len(lines) - 1, 0, -1) if lines[k][:1] == lines[k - 1][:1] == "|"):
+            upper, lower = (line.strip("|").split("|") for line in (lines[k - 1], lines[k]))
+            lines[k] = ""
+            lines[k - 1] = f"|{'|'.join(f'{a.strip()} {b.strip()}' for a, b in zip(upper, lower, strict=False))}|"
     for number, line in enumerate(lines, 1):
         if number in rules or not line or line.startswith("```") or _TAG.fullmatch(line):
             inside = inside and number in rules
@@ -841,6 +971,8 @@ def guess_delimiter(text: str) -> str:
             widths.extend(len(record) for _, record in records)
         head = next((k for k, width in enumerate(widths[: 1 + titles]) if width > 1), -1)
         common_width = widths[head] if head >= 0 else 0
+        if delimiter == RUNS and head > 0 and {*widths[head:]} == {common_width}:
+            widths = widths[head:]  # a title above a header and a row or two
         return (Counter(widths)[common_width] / len(widths), common_width) if common_width else (0.0, 0)
 
     # A title above the table is one field, but where blanks part the fields.

@@ -41,6 +41,10 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
         "Total img/sec",
         rate,
     ),
+    "the rate of each device by its number": (
+        lambda n: steps(lambda i: f"step {i} " + " ".join(f"gpu{k}: {rate(n) / n:.2f} img/s" for k in range(n))),
+        "throughput", rate,
+    ),
     "an amount so far under the name of a rate, and a test between the steps": (
         lambda n: steps(lambda i: f"step={i}\n perf/total_tokens={i * n * 64:,}\n perf/tokens_per_second={rate(n):.1f}")
         + f"mAP50: 100%|##| 9/9 [00:20<00:00, tokens_per_second={rate(1) / 9:.1f}]\n",
@@ -226,6 +230,11 @@ FILES: dict[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], dict
         {f"n{n}-900.out": "(77, 3)\n" * 2 * n + f"Total time: {9 / n} s\n" for n in (1, 2, 4, 16)},
         {"n": [1, 16, 2, 4], "Total time": [9, 0.5625, 4.5, 2.25]}, {}, 0,
     ),
+    "a run without its count of devices says its nodes": (
+        {f"{n}.log": f"Nodes: {m}\nGPUs/Node: 2\n{count}step_time: 9.{n} s\n"
+         for n, m, count in ((1, 1, ""), (2, 2, "World Size: 4\n"), (3, 4, "World Size: 8\n"))},
+        {"World Size": [2, 4, 8]}, {}, 0,
+    ),
 }  # fmt: skip
 
 
@@ -290,6 +299,7 @@ OF_ONE_MECHANISM = {
         {"gpus": dict(enumerate(COUNTS)), "img/s": dict(enumerate(round(rate(n), 1) for n in COUNTS))}
     ),
     "printed dictionaries": "".join(f"{ {'gpus': n, 'img/s': round(rate(n), 1)} }\n" for n in COUNTS),
+    "double bars": "||GPUs||img/s||\n" + "".join(f"|{n}|{rate(n):.1f}|\n" for n in COUNTS),
     "devices by their kind": "devices,img/s\n" + "".join(f"{n} P100s,{rate(n):.1f}\n" for n in COUNTS),
     "a word with a digit before the count": "gpus of,img/s\n" + "".join(f"v5p-{n},{rate(n):.1f}\n" for n in COUNTS),
 }
