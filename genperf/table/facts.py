@@ -23,7 +23,7 @@ from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, lists_devices, parts_of, source_of, step
 from genperf.table.clean import DURATION, is_number, number_in, seconds_of
 from genperf.vocabulary import Patterns, section, words_of
-from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, bandwidth_of, canonical_time, header_of
+from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, bandwidth_of, bare, canonical_time, header_of
 from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, counts_scale, is_relative, meant_by, plain_name
 
 #: Characters of a log that are looked at: some two million lines, which take about ten seconds.
@@ -127,6 +127,8 @@ class Run(Struct):
     moments: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     #: The settings of the run before that it has not said itself.
     carried: set[str] = field(default_factory=set)
+    #: Whether a row of numbers below their names is in it.
+    has_row: bool = False
 
     def add(self, name: str, value: Any, unit: str = "", tested: bool = False) -> None:
         """Add a value to those of its name as that was first spelled, in its first unit, or to those of a test."""
@@ -242,12 +244,16 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
         line = _in_digits(line)
     if "], [" in line:
         line = FORMS.zipped.sub(_pairs_of_lists, line)
+    if "tensor(" in line:
+        line = FORMS.tensor.sub(r"\g<value>", line)
     if any(joint in line for joint in (" each", " of ", " x ", " × ")):
         line = FORMS.of_each.sub(
             lambda m: f"{m['nodes']} {m['node']}, {int(m['nodes']) * int(m['value'])} {m['key']}", line
         )
     if "srun" in line or line.startswith("#SBATCH"):
         line = FORMS.of_slurm.sub(lambda match: "--nodes=" if match["nodes"] else "--gpus-per-node=", line)
+    if " = " in line:
+        line = FORMS.comes_to.sub(r"\g<value> \g<unit>", line)
     if "/s)" in line:
         line = FORMS.in_short.sub(r"\g<short>", line)
     of_line = FORMS.unit_of_line.search(line)
@@ -257,7 +263,7 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
         for match in pattern.finditer(line):
             # A unit that is taken is no key of the number behind it.
             start = match.start("key" if pattern is FORMS.bare else "value")
-            end = max(match.end("value"), match.end("unit") if pattern is FORMS.alone else 0)
+            end = max(match.end(n) for n in ("value", {FORMS.pair: "rate", FORMS.alone: "unit"}.get(pattern, "value")))
             if any(start < right and left < end for left, right in taken):
                 continue
             fact = _fact_of_match(pattern, match, "" if of_line is None else of_line[1])
@@ -369,6 +375,9 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
         key = "np"
     else:
         key = _bare_key(groups["key"])
+    if groups.get("rate") and not unit:
+        # `requests: 7482 124.7/s`: how many, and how many a second.
+        value, unit = groups["rate"], f"{key.split()[-1]}/s"
     # `1:02:03`, `3 hrs 16 minutes`
     clock = ":" in value or (value[-1].isalpha() and value not in ("nan", "inf"))
     if _is_no_fact(pattern, match, key, value, unit, clock):
@@ -500,7 +509,7 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
     lines = text.replace("\r", "\n").split("\n")
     before_commands: tuple[Run, bool] | None = None
     titles, heading_text = _titles_of_runs(lines), ""
-    for number, line in enumerate(lines, 1):
+    for number, (line, names_a_run) in enumerate(_with_names(lines), 1):
         if not line:
             continue
         run = runs[-1]
@@ -533,12 +542,14 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
             if key in numbered or repeats:
                 continue
             counts |= {_key_meaning(key)}
+            of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
             names_next = of_settings or plain_name(key) in words_of("log.method")
-            names_next |= _is_count(key) or key == size
+            names_next |= _is_count(key) or key == size or (of_a_row and run.has_row)
             if names_next and _differs_from_run(run, key, value) and run.measured:
                 runs.append(run := run.following(number))
             run.add(key, value, unit, tested)
             run.heading = run.heading or (heading_text if is_result(key, unit) else "")
+        run.has_row |= names_a_run
         if not tested:
             _note_moment(run, line, facts)
     if not (only_tests or any(run.measured for run in runs)) and any(run.tested for run in runs):
@@ -547,7 +558,7 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
         runs.pop()
     for run in runs:
         _add_pace(run)
-    return _with_headings(_without_setup(runs))
+    return _with_headings(_with_one_time(_without_setup(runs)))
 
 
 def _note_moment(run: Run, line: str, facts: Sequence[tuple[str, Any, str]]) -> None:
@@ -585,6 +596,20 @@ def _pace(moments: Array) -> list[float]:
     stride = max(1, int(np.ceil(LONG * tick / mean))) if mean else 1
     steps, took = np.diff(numbers[::stride]), np.diff(seconds[::stride])
     return [float(value) for value in (took / np.where(steps > 0.0, steps, np.nan)) if value > 0.0]
+
+
+def _with_one_time(runs: list[Run]) -> list[Run]:
+    """Return runs of a time each, of which only some say what of, with the others under that name: `it took 5 s`."""
+    kinds = [{key: header_of(key).kind or _kind_of(run.units.get(key, "")) for key in run.results} for run in runs]
+    times = [[key for key, kind in of_run.items() if kind == "time"] for of_run in kinds]
+    names = {key for of_run in times for key in of_run}
+    named = [key for key in names if key != "time" and key not in words_of("log.took")]
+    if len(named) == 1 < len(names) and {*map(len, times)} == {1}:
+        for run, (key,) in zip(runs, times, strict=True):
+            values, unit = run.values.pop(key), run.units.pop(key, "s")
+            run.values[named[0]] = [in_unit(value, unit, "s") for value in values]
+            run.units[named[0]] = "s"
+    return runs
 
 
 def _with_headings(runs: list[Run]) -> list[Run]:
@@ -635,11 +660,48 @@ def _without_setup(runs: Sequence[Run]) -> list[Run]:
     return merged_runs
 
 
+def _with_names(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yield lines, those of numbers below their names as facts, and whether such a row is of a run, not of a step."""
+    above, ruled = "", False
+    for line in lines:
+        if not line or FORMS.rule.fullmatch(line):
+            ruled |= bool(line)
+            yield "", False
+            continue
+        names, values = above.split(), line.split()
+        named = {n: v for n, v in zip(names, values, strict=False) if FORMS.digits.fullmatch(v)}
+        if ruled and len(names) == len(values) > 3 and 2 * len(named) > len(names) and any(map(is_result, named)):
+            numbers_steps = any(plain_name(name) in words_of("log.step") for name in named)
+            yield " | ".join(f"{n}: {v}" for n, v in named.items()), not numbers_steps
+            continue
+        yield _under_heads(above, line), False
+        above, ruled = line, False
+
+
+def _under_heads(above: str, line: str) -> str:
+    """Return a line of numbers below the line of their names as `name: value | name: value`; another line as it is."""
+    match = FORMS.under_heads.fullmatch(line)
+    if match is None or FORMS.heads.fullmatch(above) is None:
+        return line
+    heads, values = re.split(r"\s{2,}", above.strip()), match["values"].split()
+    if len(heads) != len(values):
+        return line
+    # Where a name is a unit alone, the key before the numbers is what it measures.
+    named = [head if head[0] != "(" else f"{match['key']} {head}" for head in heads]
+    pairs = [(name, value) for name, value in zip(named, values, strict=True) if "%" not in name]
+    # Of names that mean the same the first counts: in reverse order it is assigned last.
+    facts = {_key_meaning(name): f"{name}: {value}" for name, value in reversed(pairs)}
+    return " | ".join(fact for fact in reversed(facts.values()) if is_result(fact.partition(": ")[0]))
+
+
 def _clauses(line: str) -> list[str]:
     """Return the parts of a line, each with a count and what was measured there, where it tells of several runs."""
     line = _in_digits(line[:LONGEST_LINE])
+    lists = [[f"{v} {m['unit']}" for v in FORMS.digits.findall(m["values"])] for m in FORMS.enumerated.finditer(line)]
     clauses = [line]
-    if len(FORMS.counted.findall(line)) + len(FORMS.flag.findall(line)) > 1:
+    if len(lists) > 1 and len({*map(len, lists)}) == 1:
+        clauses = [", ".join(row) for row in zip(*lists, strict=True)]
+    elif len(FORMS.counted.findall(line)) + len(FORMS.flag.findall(line)) > 1:
         clauses = FORMS.between_clauses.split(line)
     if len(clauses) > 1 and (of_runs := _clauses_of_runs(clauses)) is not None:
         return of_runs
@@ -734,6 +796,14 @@ def numbers_the_lines(values: Sequence[float]) -> bool:
     numbers, rises = np.asarray(values, float), np.diff(values)
     of_a_calendar = any(np.all((CALENDAR[0] < numbers / s) & (numbers / s < CALENDAR[1])) for s in (1.0, 1e3))
     return bool(of_a_calendar or (len(rises) and np.all(rises == rises[0]) and rises[0] > 0.0 and not numbers[0] % 1.0))
+
+
+def _is_simulated(key: str, values: Sequence[Any], unit: str) -> bool:
+    """Tell whether `Time = 0.1`, `Time = 0.2`, … go on by the same amount, as no time does that is measured."""
+    if unit or bare(key) != key or plain_name(key) not in _COUNTERS or len(values) < FEWEST_OF_A_CLOCK:
+        return False
+    rises = np.round(np.diff([v for v in values if isinstance(v, float)]), 9)
+    return bool(len(rises) and rises[-1] > 0.0 and np.mean(rises == rises[-1]) > MOST_EQUAL)
 
 
 #: Cells by which a column is known to hold several facts each: all of a million would take seconds.
@@ -936,6 +1006,8 @@ def source_of_rows(runs: Sequence[Run], name: str, unit: str = "line") -> Source
             is_set = len(logged) < FEWEST_OF_A_CLOCK and canonical_of(key) is not None and plain_name(key) in _COUNTERS
             values = logged[-1:] if is_set else logged
             if not values or is_remaining or is_counter(key, values, given_unit) or key in unmeasured_keys:
+                continue
+            if _is_simulated(key, values, given_unit) and any(key != result for result in run.results):
                 continue
             kinds = (header_of(key).kind, given_unit and _kind_of(given_unit))
             is_clock = "time" in kinds and _is_clock(values, key)

@@ -72,6 +72,10 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
     "a step and a loss before the key": (
         lambda n: steps(lambda i: f"step {i} loss 2.{i} images/sec: {rate(n):.1f}"), "images/sec", rate,
     ),
+    "a count and its rate": (
+        lambda n: f"data_received....: 3 MB 53 kB/s\nhttp_reqs........: {60 * rate(n):.0f} {rate(n):.3f}/s\n",
+        "http_reqs", rate,
+    ),
     "a table of the devices before the steps": (
         lambda n: (
             "+-----+------------------+\n| GPU  Name | Memory-Usage |\n|-----+------------------|\n"
@@ -188,6 +192,12 @@ def many(name: str, text: Callable[[int], str | bytes], counts: Iterable[int] = 
 
 
 CRASH = "CUDA out of memory. Tried to allocate 2 GiB\n"
+PERFORMANCE = (
+    "Running on {n} nodes with total {cores} cores\n               Core t (s)   Wall t (s)        (%)\n"
+    "       Time:    {core:.3f}   {wall:.3f}   {n}00.0\n                 (ns/day)    (hour/ns)\n"
+    "Performance:   {rate:.3f}   {each:.3f}\n"
+)
+SCRAPE = '# HELP gc collections\n# TYPE gc counter\ngc{{generation="0"}} 1121.0\nup 1\n'
 NUMBERED = "    GPU 0,1,2,3: NVIDIA A100\n    GPU number: {n}\n"
 #: Nodes, and the devices of each.
 SPREAD = ((1, 1), (1, 2), (1, 4), (2, 4), (4, 4))
@@ -211,6 +221,12 @@ FILES: dict[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], dict
     "an option of a launcher counts processes, and a capital is another option": (
         many("job.{n}", lambda n: f"aprun -n {n} -N 64 ./solve\nTOTAL TIME : {6400 / n:.2f} s\n", (64, 128, 256)),
         {"np": [128, 256, 64], "N": [64] * 3}, {"ranks": "512"}, 12.5,
+    ),
+    # What was simulated in a day says what the time on the wall did.
+    "names with units stand over the numbers behind a key": (
+        many("N{n}.log", lambda n: PERFORMANCE.format(
+            n=n, cores=64 * n, core=6400.5 + n, wall=100.5 / n, rate=8.5 * n, each=24 / 8.5 / n), (1, 2, 4)),
+        {"Wall t (s)": [100.5, 50.25, 25.125], "Performance (ns/day)": [8.5, 17, 34]}, {"nodes": "8"}, 68.0,
     ),
     "steps of accumulation without a batch leave the work open": (
         many("{n}.log", lambda n: f"num_processes: {n}\nGradient Accumulation steps = 4\n"
@@ -349,6 +365,14 @@ def test_runs_that_all_failed_measured_nothing(tmp_path: Path) -> None:
         ask(str(tmp_path / "run.txt"), at={"gpus": 4})
 
 
+def test_what_came_each_second_is_counted_by_its_name_and_users_by_theirs(tmp_path: Path) -> None:
+    for users in COUNTS:
+        text = f" * default: {users} looping VUs for 1m0s\n http_reqs....: 7482 {rate(users):.2f}/s\n vus...: {users}\n"
+        (tmp_path / f"load_{users}.txt").write_text(text, encoding="utf-8")
+    source = understood(open_files([tmp_path]))
+    assert (source.units["http_reqs"], source.aliases["default"]) == ("http_reqs/s", "vus")
+
+
 def test_an_interval_is_said_where_its_ends_differ(tmp_path: Path) -> None:
     text = steps(lambda i: f"step {i}: step_time: {2.5 + i % 2 / 1000} s, memory: 66.9 GiB")
     (tmp_path / "run.log").write_text(text, encoding="utf-8")
@@ -457,6 +481,17 @@ def test_sections_between_rules_are_runs(tmp_path: Path) -> None:
     )
     (tmp_path / "report.txt").write_text(report)
     assert ask(str(tmp_path / "report.txt"), gpus=16).answers[0].value == pytest.approx(rate(16), rel=0.05)
+
+
+def test_a_row_of_results_is_of_the_run_above_it() -> None:
+    """What was tried of a size before is another test, and no run of its own."""
+    tests = "".join(f"\t NB = {n} \t {n * 3} \t {n * 4}\n" for n in (256, 512, 1024))
+    progress = "".join(f"Prog= {n}.5%  Time= {n}.25  GF= 26057.43\n" for n in range(1, 60))
+    rule = "-" * 40
+    result = f"{rule}\nT/V         N   NB  P Q  Time\n{rule}\nWR02L2L2  134400 224 2 1 67.21\n{rule}\n"
+    source = source_of_log(tests + progress + result, "HPL.out")
+    assert source is not None
+    assert source.columns["Time"].tolist() == [67.21]
 
 
 def test_files_without_a_result_beside_tables_are_left_out(tmp_path: Path) -> None:

@@ -66,6 +66,17 @@ def test_notes_with_emphasis_and_tables_of_names_beside_values_are_runs(tmp_path
     ]  # fmt: skip
 
 
+def test_sentences_that_tell_of_one_time_in_other_words_are_runs_of_it(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text(
+        "Timings\n\nOn 1 V100 an epoch took 3 h 20 min. On 2 V100s it took 1 h 44 min, and on 4 V100s 56 min.\n"
+    )
+    read = columns(tmp_path / "notes.txt")
+    assert [read[name] for name in ("devices", "epoch time")] == [
+        ["1.0", "2.0", "4.0"],
+        ["12000.0", "6240.0", "3360.0"],
+    ]
+
+
 def test_keys_and_numbers_without_signs_belong_together(tmp_path: Path) -> None:
     lines = {2: "epoch 2 train loss 3.2 samples/s 97.9", 4: "epoch 2 train loss 3.1 samples/s 188.1"}
     (tmp_path / "jobs.out").write_text("".join(f"== job: nodes={n} ==\n{line}\n" for n, line in lines.items()))
@@ -286,6 +297,19 @@ def test_results_belong_to_the_counts_beside_them(text: str, key: str, expected:
     runs = runs_of(text)
     assert {int(r.values["GPUs"][-1]): len(r.values[key]) for r in runs} == expected
     assert not any("samples/sec" in run.values for run in runs)
+
+
+def test_a_few_rows_between_blanks_are_no_table_of_a_log(tmp_path: Path) -> None:
+    step = "\n           Step           Time\n          {n:5}       {t:.5f}\n\nDD  step {n} load imb.: force 3.1%\n"
+    steps = "".join(step.format(n=n, t=n / 500) for n in range(0, 10_001, 2500))
+    settings = "".join(f"   nst{name}             = {n}\n" for n, name in enumerate("abcdefghijklmnopqrst", 7))
+    closing = "Part of the total run time spent waiting due to load imbalance: 6.1%\n"
+    closing += "               Core t (s)   Wall t (s)        (%)\n       Time:    65022.0      169.3    38400.0\n"
+    (tmp_path / "md.log").write_text("Running on 16 nodes with total 384 cores\n" + settings * 3 + steps + closing)
+    source = understood(tmp_path / "md.log")
+    assert source.runs
+    assert source.columns["Wall t (s)"].tolist() == [169.3]
+    assert not any("waiting" in name for name in source.columns)
 
 
 COUNTS, SECONDS = (1, 2, 4, 8), (0.41, 0.42, 0.44, 0.47)
