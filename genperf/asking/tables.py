@@ -242,7 +242,8 @@ def answers_about(
     if isinstance(subject, FitResult | GroupedResult):
         return ask_each(places, lambda place: ask_fitted(subject, place, question, want), partial(_in_models, subject))
     if isinstance(subject, Recognised):
-        table = subject.with_compared_headers(places[0].get(SCALE, ""))
+        words = places[0].get(SCALE, "")
+        table = subject.with_compared_headers(words) if " " in words else subject
         answer = partial(ask_recognised, table, want=want, question=question, seed=seed, fits=fits)
         return ask_each(places, answer, partial(_in_table, table))
     return places, [run_answer(subject, place, question) for place in places]

@@ -499,7 +499,7 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     elif content.WEB_PAGE.match(text):
         text = documents.drawn_tables(text) or text
     else:
-        text = documents.of_literal(text) or documents.of_outline(text) or text
+        text = documents.of_literals(text) or documents.of_outline(text) or text
         if "<table" in text or "<!--" in text:
             text = documents.with_drawn_tables(text)
     content.refuse_other_text(text, name)
