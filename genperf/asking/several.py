@@ -8,13 +8,25 @@ from textwrap import wrap
 import numpy as np
 from rich.text import Text
 
-from genperf.asking.answer import MEASURED, Answer, Row, cost_of, footer_of, in_a_line, in_unit_of, lacking_of, rows_of
+from genperf.asking.answer import (
+    MEASURED,
+    PER_ENERGY,
+    Answer,
+    Row,
+    cost_of,
+    footer_of,
+    in_a_line,
+    in_unit_of,
+    lacking_of,
+    rows_of,
+)
 from genperf.attribution.draws import curves_of
 from genperf.facts import Facts, Interval, ends_of
 from genperf.panel.evidence import is_size
 from genperf.panel.legend import SCALE, same
 from genperf.panel.machine import BATCHES
 from genperf.table.clean import is_number, label
+from genperf.vocabulary.headers import unit_of
 from genperf.vocabulary.names import LEVELS, LOAD, column_named, meant_by, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
 from genperf.words.growth import limits_kept_text, limits_text
@@ -25,6 +37,8 @@ from genperf.words.verdict import BLIND, fits_text
 LEAST_WIDTH, MOST_WIDTH = 12, 40
 #: What there is no room for goes first: the throughput shows the time of a step as well.
 STEP = "step"
+#: What is spent, by its unit: a memory, a power, an energy; less of it is better.
+SPENT = frozenset({"B", "W", "J", "Wh"})
 
 
 def beside(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width: int) -> list[Text]:
@@ -79,7 +93,8 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     numbers = [name for name, value in apart[0].items() if is_number(value)]
     of_sizes = any((is_size(n) and meant_by(n) not in BATCHES) or LOAD.fullmatch(n) for n in numbers)
     of_answers = [answer.facts for answer in answers]
-    if best := _best_line(of_answers, [name.partition(", ")[2] or name for name in whole_names], of_sizes):
+    subjects = [name.partition(", ")[2] or name for name in whole_names]
+    if best := _least_spent(answers, subjects) or _best_line(of_answers, subjects, of_sizes):
         yield from (Text(line, style="bold") for line in wrap(f"★ {best}", width))
     if ratio := _ratio_line(answers, whole_names):
         yield Text(f"{MEASURED} {ratio}")
@@ -140,6 +155,24 @@ def _times(ratio: Interval, other: str, coverage: float) -> str:
     """Return a ratio of speeds in words: 1.3 x as fast as another (90 %: 1.2 to 1.4)."""
     note = interval_note(coverage, three_digits(ratio.lower), three_digits(ratio.upper), "")
     return f"{three_digits(ratio.value)} x as fast as {other}{note}"
+
+
+def _least_spent(answers: Sequence[Answer], names: Sequence[str]) -> str:
+    """Return which configuration of one count needs least of a memory, a power or an energy that is asked; else ""."""
+    values = [answer.answers[0] for answer in answers]
+    counts = {None if answer.facts is None else answer.facts.growth.target.count for answer in answers}
+    quantity, unit = values[0].quantity, values[0].unit
+    # `images per kWh`
+    is_most = not unit and PER_ENERGY in quantity
+    if not (is_most or unit_of(unit)[0] in SPENT) or len({(v.quantity, v.unit) for v in values}) > 1 or len(counts) > 1:
+        return ""
+    ranked = sorted(zip(values, names, strict=True), key=lambda pair: pair[0].value, reverse=is_most)
+    (best, best_name), (second, second_name), *_ = ranked
+    overlap = any(max(best.lower, other.lower) < min(best.upper, other.upper) for other, _ in ranked[1:])
+    doubt = ", but not surely" if overlap or BLIND in (best.verdict, second.verdict) else ""
+    amounts = [f"{three_digits(value.value)} {unit}".rstrip() for value in (best, second)]
+    most = "most" if is_most else "least"
+    return f"{best_name} has the {most} {quantity}{doubt}: {amounts[0]}, {second_name} {amounts[1]}"
 
 
 def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str], of_sizes: bool) -> str:
