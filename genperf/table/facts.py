@@ -525,8 +525,6 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
         heading_text = line.strip(" \t*#:[]") if heading or number in titles else heading_text
         if (heading or number in titles) and run.measured:
             runs.append(run := run.following(number))
-        if not run.failure:
-            run.failure = failure_of(line)
         tested = not only_tests and FORMS.tested.search(line) is not None
         tested = tested and FORMS.trained.search(line) is FORMS.both.search(line) is None
         # What a clause measured belongs to the count in it, wherever that stands.
@@ -545,11 +543,13 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
             of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
             names_next = of_settings or plain_name(key) in words_of("log.method")
             names_next |= _is_count(key) or key == size or (of_a_row and run.has_row)
-            if names_next and _differs_from_run(run, key, value) and run.measured:
+            if names_next and _differs_from_run(run, key, value) and (run.measured or run.failure):
                 runs.append(run := run.following(number))
             run.add(key, value, unit, tested)
             run.heading = run.heading or (heading_text if is_result(key, unit) else "")
         run.has_row |= names_a_run
+        # `8 nodes: out of memory` below a run of four is of eight.
+        run.failure = run.failure or failure_of(line)
         if not tested:
             _note_moment(run, line, facts)
     if not (only_tests or any(run.measured for run in runs)) and any(run.tested for run in runs):
