@@ -106,6 +106,10 @@ _JOINTS = frozenset(words_of("log.joint"))
 _BEFORE = frozenset(words_of("log.before_a_key"))
 
 
+#: Hours and minutes, or minutes and seconds.
+_OF_TWO_PARTS = re.compile(r"\d+:\d\d")
+
+
 class Run(Struct):
     """What the lines of one run say."""
 
@@ -218,6 +222,8 @@ def _stands_bare(key: str) -> bool:
 
 def _number(text: str, multiple: str = "") -> float:
     """Return the number in a fact: `1:02:03` is 3723 seconds, and `1,024` with the multiple `k` is 1,024,000."""
+    # `32:40` of a duration are minutes and seconds.
+    text = f"0:{text.zfill(5)}" if _OF_TWO_PARTS.fullmatch(text) else text
     # A text that is no duration comes back as it is.
     seconds = seconds_of([text])[0]
     number = seconds if isinstance(seconds, float) else number_in(text.replace(",", ""))
@@ -325,6 +331,8 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
         return True
     if (pattern is not FORMS.alone and FORMS.source_file.search(key)) or (clock and FORMS.day_and_hour.search(key)):
         return True  # `train.py: 12`, `I1231 01:43:56.9`
+    if _OF_TWO_PARTS.fullmatch(value) and (header_of(key).kind != "time" or key.lower() == "time"):
+        return True  # `started: 12:40`, but `time per epoch: 12:40`
     if pattern in (FORMS.of, FORMS.elapsed) and header_of(key).kind != "time":
         return True
     if header_of(key).kind == "time" and match.string[match.end("value") :].lstrip().startswith("%"):
