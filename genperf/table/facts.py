@@ -451,7 +451,9 @@ def begins_with_facts(text: str, in_blanks: bool = False) -> bool:
     titled = in_blanks and len(lines) > 1 and lines[0].rstrip().endswith(":")
     short = [line[:LONGEST_LINE] for line in (lines[1:] if titled else lines)] or [""]
     pairs = [bool(FORMS.pair.search(line) or FORMS.word_alone.match(line) or failure_of(line)) for line in short]
-    if pairs[0] and 2 * sum(pairs) > len(pairs):
+    keys = [match["key"] for match in FORMS.pair.finditer(short[0])]
+    # `nodes=1  nodes=2  nodes=4` are headers.
+    if pairs[0] and 2 * sum(pairs) > len(pairs) and len({*keys}) == len(keys):
         return True
     begins = FORMS.time_of_day.search(short[0]) is not None or _has_result(short[0])
     results = [_has_result(line) and (begins or pair) for line, pair in zip(short, pairs, strict=True)]
