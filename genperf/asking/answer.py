@@ -47,6 +47,7 @@ from genperf.words.numbers import (
     join_values,
     prose,
     rate_unit,
+    setting_text,
     singular,
     texts_in_unit,
     three_digits,
@@ -566,7 +567,7 @@ def _header(answer: Answer, width: int) -> Text:
 def heads_of(facts: Facts | None, coverage: float | None) -> tuple[str, str]:
     """Return the heads of the columns of the interval and of the value beside: `90 % interval`, `at 8`."""
     coverage = coverage if facts is None else facts.expected.interval
-    beside = f"at {facts.growth.start.count:g}" if facts is not None and facts.growth.grows else ""
+    beside = f"at {setting_text(facts.growth.start.count)}" if facts is not None and facts.growth.grows else ""
     return "interval" if coverage is None else f"{100 * coverage:g} % interval", beside
 
 
@@ -833,7 +834,7 @@ def _axis(column_of: Mapping[float, int], width: int, legend: str) -> Text:
     """Return the axis of the counts, each written at its column where there is room, the largest first."""
     cells = [" "] * width
     for count in sorted(column_of, reverse=True):
-        text = f"{count:g}"
+        text = setting_text(count)
         start = max(0, min(column_of[count], width - len(text)))
         if all(cell == " " for cell in cells[max(0, start - 2) : start + len(text) + 2]):
             cells[start : start + len(text)] = text

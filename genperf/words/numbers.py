@@ -29,7 +29,7 @@ LEAST_DECIDED = 0.25
 
 def count_text(count: float, name: str, least: float | None = None) -> str:
     """Return a count, or a range of counts, with the name of what is counted: `1 to 16 gpus`, `count=8`."""
-    numbers = f"{count:g}" if least is None else f"{least:g} to {count:g}"
+    numbers = " to ".join(map(setting_text, [count] if least is None else [least, count]))
     noun = noun_of(name)
     # A name that is no plural in words cannot stand behind a number.
     if not noun.lower().endswith("s") or "_" in noun:
