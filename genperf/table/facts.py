@@ -559,7 +559,8 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
             run.heading = run.heading or (heading_text if is_result(key, unit) else "")
         run.has_row |= names_a_run
         # `8 nodes: out of memory` below a run of four is of eight.
-        run.failure = run.failure or failure_of(line)
+        if not run.failure and (failure := failure_of(line)):
+            run.failure, run.heading = failure, run.heading or heading_text
         if not tested:
             _note_moment(run, line, facts)
     if not (only_tests or any(run.measured for run in runs)) and any(run.tested for run in runs):
