@@ -538,29 +538,31 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
         tested = not only_tests and FORMS.tested.search(line) is not None
         tested = tested and FORMS.trained.search(line) is FORMS.both.search(line) is None
         # What a clause measured belongs to the count in it, wherever that stands.
-        clauses = [sorted(facts_of(clause), key=lambda fact: not _is_count(fact[0])) for clause in _clauses(line)]
+        texts = _clauses(line)
+        clauses = [sorted(facts_of(text), key=lambda fact: not _is_count(fact[0])) for text in texts]
         counts: set[str] = set()
         facts = [*chain.from_iterable(clauses)]
         # What is measured below a line of settings alone, `batch: 4, seq_len: 256`, has them.
         of_settings = len(facts) > 1 and all(canonical_of(key) and not is_result(key, unit) for key, _, unit in facts)
-        for key, value, unit in facts:
-            # `8 GPUs are as slow as 4 GPUs` is about 8.
-            second_count = _is_count(key) and _key_meaning(key) in counts and len(clauses) == 1
-            repeats = second_count or (not _has_result(line) and _repeats_count(run, key, value))
-            if key in numbered or repeats:
-                continue
-            counts |= {_key_meaning(key)}
-            of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
-            names_next = of_settings or plain_name(key) in words_of("log.method")
-            names_next |= _is_count(key) or key == size or (of_a_row and run.has_row)
-            if names_next and _differs_from_run(run, key, value) and (run.measured or run.failure):
-                runs.append(run := run.following(number))
-            run.add(key, value, unit, tested)
-            run.heading = run.heading or (heading_text if is_result(key, unit) else "")
+        for text, of_clause in zip(texts, clauses, strict=True):
+            for key, value, unit in of_clause:
+                # `8 GPUs are as slow as 4 GPUs` is about 8.
+                second_count = _is_count(key) and _key_meaning(key) in counts and len(clauses) == 1
+                repeats = second_count or (not _has_result(line) and _repeats_count(run, key, value))
+                if key in numbered or repeats:
+                    continue
+                counts |= {_key_meaning(key)}
+                of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
+                names_next = of_settings or plain_name(key) in words_of("log.method")
+                names_next |= _is_count(key) or key == size or (of_a_row and run.has_row)
+                if names_next and _differs_from_run(run, key, value) and (run.measured or run.failure):
+                    runs.append(run := run.following(number))
+                run.add(key, value, unit, tested)
+                run.heading = run.heading or (heading_text if is_result(key, unit) else "")
+            # `8 nodes: out of memory` below a run of four is of eight.
+            if not run.failure and (failure := failure_of(text if len(texts) > 1 else line)):
+                run.failure, run.heading = failure, run.heading or heading_text
         run.has_row |= names_a_run
-        # `8 nodes: out of memory` below a run of four is of eight.
-        if not run.failure and (failure := failure_of(line)):
-            run.failure, run.heading = failure, run.heading or heading_text
         if not tested:
             _note_moment(run, line, facts)
     if not (only_tests or any(run.measured for run in runs)) and any(run.tested for run in runs):
@@ -731,13 +733,13 @@ def _clauses(line: str) -> list[str]:
 
 
 def _clauses_of_runs(clauses: Sequence[str]) -> list[str] | None:
-    """Return the clauses with a count and a result; None where fewer than two have both, or one only other facts."""
+    """Return the clauses with a count and a result or a failure; None for fewer than two, or one of other facts."""
     of_runs = []
     for clause in dict.fromkeys(clauses):
         facts = list(facts_of(clause))
         if facts and not any(_is_count(key) for key, _, _ in facts):
             return None
-        if any(is_result(key, unit) for key, _, unit in facts):
+        if any(is_result(key, unit) for key, _, unit in facts) or (facts and failure_of(clause)):
             of_runs.append(clause)
     return of_runs if len(of_runs) > 1 else None
 
