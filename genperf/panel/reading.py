@@ -1295,8 +1295,9 @@ def _with_series(reading: Reading, roles: Roles, settings: Sequence[TableColumn]
     kinds = [c for c in kinds if c.name in reading.requested or not _names_the_serial_run(c, columns.get(scale or ""))]
     repeated = repeated_kinds({c.name: c.texts for c in kinds if not c.is_provenance}, reading.requested)
     texts = [c.name for c in kinds if c.name not in repeated]
-    # A remark beside some runs parts none of them.
-    texts += [c.name for c in reading.with_role("label") if c.is_provenance and c.names_kinds and all(c.texts)]
+    # A remark beside some runs parts none of them, nor do notes of how they went.
+    remarks = [c for c in reading.with_role("label") if plain_name(c.name) not in words_of("columns.ending")]
+    texts += [c.name for c in remarks if c.is_provenance and c.names_kinds and all(c.texts)]
     free = [c for c in settings if c.name not in roles.extrinsic and not _repeats_the_scale(reading, c)]
     of_a_worker = column_of("batch", columns)
     batches = [c.name for c in free if c.name == of_a_worker or c.canonical in _BATCHES]

@@ -95,13 +95,13 @@ _WITHOUT_BLANK = late(rf"(?<=\d)(\s*{_HAN})(?=[^\W\d_])")
 _ON_ONE_NODE = late(rf"(?<!\w)1\s*{any_of('cells.nodes')}\s*(?=\d+\s*{_HAN})")
 _FILE_END = late(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNORECASE)
 #: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16`, `v3-32` behind it, but `DGX-2`.
-_NUMBER_FIRST = late(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>(?!xlarge)[^\W\d_]+)(?![^\W_])")
+_NUMBER_FIRST = late(r"(?<![^\W_])(?<!\d\.)(?P<number>\d+)[\s_\-]?(?P<word>(?!xlarge)[^\W\d_]+)(?![^\W_])")
 _WORD_FIRST = late(
     rf"(?<![^\W_])(?!(?i:{any_of('cells.kinds_of_machines')}))(?P<word>[^\W\d_]+(?:\d+[^\W\d_]?(?=[-_]\d))?)"
-    r"(?:[\s_\-]+|(?<=[^\W\d_]{3}))(?P<number>\d+)(?![^\W_])"
+    r"(?:[\s_\-]+|(?<=[^\W\d_]{3}))(?P<number>\d+)(?!\.\d|[^\W_])"
 )
 #: `L20`, `p16` between signs that part a name; `A10` and `V100` alone are names of devices.
-_LETTER_FIRST = late(r"(?<![^\W_])(?!\A[A-Z]+\d+\Z)(?P<word>[^\W\d_]{1,2})(?P<number>\d+)(?![^\W_])")
+_LETTER_FIRST = late(r"(?<![^\W_])(?!\A[A-Z]+\d+\Z)(?P<word>[^\W\d_]{1,2})(?P<number>\d+)(?!\.\d|[^\W_])")
 #: A word that a sign parts from the number behind it.
 _PARTED = late(r"[^\W\d_][\s_\-]+\d")
 #: `2026-05-01_14-22-33`, `20260501-142233`: when a run began.
@@ -632,7 +632,9 @@ def names_of(column: str, names: list[str]) -> Names | None:
             continue
         parsed |= {name: (dict.fromkeys(columns, 1.0), name) for name in without}
         kinds = _without_runs(parsed)
-        kind_column = f"{column} kind" if len(set(kinds.values())) > 1 else ""
+        # `1.3B, 8 GPUs`: what is left is the size of a network.
+        of_sizes = all(map(_OF_PARAMETERS.fullmatch, kinds.values()))
+        kind_column = (next(iter(_SIZE)) if of_sizes else f"{column} kind") if len(set(kinds.values())) > 1 else ""
         values = {name: numbers for name, (numbers, _) in parsed.items()}
         return Names({word: word for word in columns}, values, kinds, kind_column, read)
     return None
@@ -748,7 +750,11 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
         if column in named and {*named}.isdisjoint((*headers.values(), names.kind_column)):
             continue
         if names.kind_column and names.kind_column not in source.columns:
-            new[names.kind_column] = np.array([names.kind.get(t, "") or (t and NO_KIND) for t in texts], dtype=object)
+            kinds = [names.kind.get(t, "") or (t and NO_KIND) for t in texts]
+            sizes_of = {kind: _OF_PARAMETERS.fullmatch(kind) for kind in kinds}
+            if all(sizes_of.values()):
+                kinds = [float(size[1]) * MULTIPLES[size[2].upper()] for k in kinds if (size := sizes_of[k])]
+            new[names.kind_column] = np.array(kinds, dtype=object)
         names_of_columns[column] = replace(names, columns=headers)
         made |= new
         if new:

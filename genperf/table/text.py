@@ -610,7 +610,7 @@ def keyed_lines(text: str) -> str | None:
     rows = {k: row for k, line in enumerate(lines) if len(row := re.split(r":?\s{2,}|\t+|:\s", line.strip())) > 3}
     keyed = {k: row for k, row in rows.items() if _is_keyed(row)}
     counts = [k for k, row in keyed.items() if _counts_runs(row)]
-    if len(counts) != 1 or counts[0] == 0:
+    if len(counts) != 1 or (counts[0] == 0 and ":" not in lines[0]):
         return None
     columns = _upright([row for row in keyed.values() if len(row) == len(keyed[counts[0]])])
     return None if columns is None else "\n".join(map("\t".join, columns))
