@@ -238,8 +238,8 @@ class Meanings(Struct, dict=True):
         is_time = is_time and any(header_of(column).kind == "time" for column in self.legend.columns)
         # The `llama` of `llama-7b` and `llama-13b` is that of all runs.
         levels = [self.legend.columns[name].levels for name in self.legend.names]
-        is_time |= any(word.lower() in set.intersection(*(set(words_in(cell)) for cell in cells)) for cells in levels)
-        return is_time or self.is_prose(word.lower()) or (is_common(word) and word.lower() not in names)
+        is_of_all = any(word.lower() in set.intersection(*map(words_in, cells)) for cells in levels)
+        return is_time or is_of_all or self.is_prose(word.lower()) or (is_common(word) and word.lower() not in names)
 
     def is_prose(self, word: str) -> bool:
         """Tell whether a word only joins others, or asks and is no cell."""

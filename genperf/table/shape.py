@@ -106,8 +106,8 @@ _LETTER_FIRST = late(r"(?<![^\W_])(?!\A[A-Z]+\d+\Z)(?P<word>[^\W\d_]{1,2})(?P<nu
 _PARTED = late(r"[^\W\d_][\s_\-]+\d")
 #: `2026-05-01_14-22-33`, `20260501-142233`: when a run began.
 _MOMENT = late(r"(?<!\d)(?:19|20)\d\d([-_.]?)\d\d\1\d\d(?:[-_T ]+\d\d([-_.:]?)\d\d\2\d\d)?(?!\d)")
-#: `gpt-6.7b`, `opt-125m`: the parameters of a network.
-_SIZE = {"parameters": "parameters"}
+#: The column of the sizes of networks, `gpt-6.7b` and `opt-125m`, and these in names.
+PARAMETERS = "parameters"
 _OF_PARAMETERS = late(r"(?<![^\W_])(\d+(?:\.\d+)?)([bm])(?![^\W_])", re.IGNORECASE)
 _LAST_NUMBER = late(r"[\s_\-]+(\d+)$")
 #: `4711023`, `job8123`: the number of a job, where it differs in every name; and a number that is no word's: `n4-900`.
@@ -633,8 +633,8 @@ def names_of(column: str, names: list[str]) -> Names | None:
         parsed |= {name: (dict.fromkeys(columns, 1.0), name) for name in without}
         kinds = _without_runs(parsed)
         # `1.3B, 8 GPUs`: what is left is the size of a network.
-        of_sizes = all(map(_OF_PARAMETERS.fullmatch, kinds.values()))
-        kind_column = (next(iter(_SIZE)) if of_sizes else f"{column} kind") if len(set(kinds.values())) > 1 else ""
+        of_kinds = PARAMETERS if all(map(_OF_PARAMETERS.fullmatch, kinds.values())) else f"{column} kind"
+        kind_column = of_kinds if len(set(kinds.values())) > 1 else ""
         values = {name: numbers for name, (numbers, _) in parsed.items()}
         return Names({word: word for word in columns}, values, kinds, kind_column, read)
     return None
@@ -652,15 +652,19 @@ def _sized(names: Sequence[str]) -> Names | None:
 
     def read(name: str) -> Taken | None:
         """Return the parameters that such a name shows; None for any other name."""
-        sizes, stem = _OF_PARAMETERS.findall(name), _OF_PARAMETERS.sub("", name).strip().lower()
-        is_such = len(sizes) == 1 and stem in stems
-        return ({"parameters": float(sizes[0][0]) * MULTIPLES[sizes[0][1].upper()]}, "") if is_such else None
+        sizes, stem = [*_OF_PARAMETERS.finditer(name)], _OF_PARAMETERS.sub("", name).strip().lower()
+        return ({PARAMETERS: _size_of(sizes[0])}, "") if len(sizes) == 1 and stem in stems else None
 
     values = {name: taken[0] for name in names if (taken := read(name)) is not None}
     # `7b` alone is a number already.
     if len(stems) > 1 or len(values) < max(len(names), 2) or not re.search(r"[^\W\d_]", "".join(stems)):
         return None
-    return Names(columns=_SIZE, values=values, kind={}, kind_column="", read=read)
+    return Names(columns={PARAMETERS: PARAMETERS}, values=values, kind={}, kind_column="", read=read)
+
+
+def _size_of(match: re.Match[str]) -> float:
+    """Return the parameters that a size in a name means: 6.7e9 of `6.7b`."""
+    return float(match[1]) * MULTIPLES[match[2].upper()]
 
 
 def _without_jobs(column: str, names: Sequence[str]) -> Names | None:
@@ -725,7 +729,7 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
         are_names = fewest <= len(different) <= MOST_NAMES and not all(map(is_number, different))
         are_names = are_names and plain_name(column) not in words_of("columns.machine_names")
         names = taken_apart(column, different) if are_names else None
-        sizes = {"parameters", "parameters_billion"} if names is not None and names.columns == _SIZE else {}
+        sizes = {PARAMETERS, "parameters_billion"} if names is not None and PARAMETERS in names.columns else {}
         if names is None or any(column_of(size, source.columns) for size in sizes):
             continue
         new: dict[str, AnyArray] = {}
@@ -751,10 +755,9 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
             continue
         if names.kind_column and names.kind_column not in source.columns:
             kinds = [names.kind.get(t, "") or (t and NO_KIND) for t in texts]
-            sizes_of = {kind: _OF_PARAMETERS.fullmatch(kind) for kind in kinds}
-            if all(sizes_of.values()):
-                kinds = [float(size[1]) * MULTIPLES[size[2].upper()] for k in kinds if (size := sizes_of[k])]
-            new[names.kind_column] = np.array(kinds, dtype=object)
+            sizes_of_kinds = [size for kind in kinds if (size := _OF_PARAMETERS.fullmatch(kind))]
+            cells = [*map(_size_of, sizes_of_kinds)] if len(sizes_of_kinds) == len(kinds) else kinds
+            new[names.kind_column] = np.array(cells, dtype=object)
         names_of_columns[column] = replace(names, columns=headers)
         made |= new
         if new:
