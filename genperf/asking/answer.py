@@ -99,6 +99,7 @@ class Value(Struct, frozen=True, eq=False, dict=True):
     #: What is known of the configuration, and which of its sentences follow; all where none is named.
     facts: Facts | None = None
     only: tuple[str, ...] = ()
+    share_of_limit: Interval | None = None  #: Of the limit that is asked, such as a device's memory; None without one.
 
     @cached_property
     def sentences(self) -> dict[str, str]:
@@ -331,7 +332,9 @@ def with_limit(answer: Answer, limit: str) -> Answer:
         how = stays if upper <= 1.0 else f"likely {stays if value <= 1.0 else exceeds}"
         end = f"upper end of the interval is {three_digits(likeliest.upper)}"
     fits = prose(f"{how} {with_unit(number[0], limit_unit)}: the {with_unit(end, likeliest.unit)}")
-    return replace(answer, answers=(replace(likeliest, texts={**likeliest.texts, "fits": fits}), *answer.answers[1:]))
+    share = Interval(value, lower, upper)
+    likeliest = replace(likeliest, texts={**likeliest.texts, "fits": fits}, share_of_limit=share)
+    return replace(answer, answers=(likeliest, *answer.answers[1:]))
 
 
 #: What it costs, how many times as fast it is, and before a device what that does, among the names that a question

@@ -94,7 +94,8 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     of_sizes = any((is_size(n) and meant_by(n) not in BATCHES) or LOAD.fullmatch(n) for n in numbers)
     of_answers = [answer.facts for answer in answers]
     subjects = [name.partition(", ")[2] or name for name in whole_names]
-    if best := _least_spent(answers, subjects) or _best_line(of_answers, subjects, of_sizes):
+    best = _nearest_limit(answers, apart, whole_names) or _least_spent(answers, subjects)
+    if best := best or _best_line(of_answers, subjects, of_sizes):
         yield from (Text(line, style="bold") for line in wrap(f"★ {best}", width))
     if ratio := _ratio_line(answers, whole_names):
         yield Text(f"{MEASURED} {ratio}")
@@ -155,6 +156,24 @@ def _times(ratio: Interval, other: str, coverage: float) -> str:
     """Return a ratio of speeds in words: 1.3 x as fast as another (90 %: 1.2 to 1.4)."""
     note = interval_note(coverage, three_digits(ratio.lower), three_digits(ratio.upper), "")
     return f"{three_digits(ratio.value)} x as fast as {other}{note}"
+
+
+def _nearest_limit(answers: Sequence[Answer], apart: Sequence[Mapping[str, str]], names: Sequence[str]) -> str:
+    """Return which number of what is asked is the last that keeps a limit; "" without a limit, or of other settings."""
+    shares = [share for answer in answers if (share := answer.answers[0].share_of_limit) is not None]
+    numbers = [float(value) for of in apart for value in of.values() if len(of) == 1 and is_number(value)]
+    if len(answers) < 3 or not len(shares) == len(numbers) == len(answers):
+        return ""
+    ranked = sorted(zip(numbers, shares, names, strict=True))
+    is_rising = ranked[-1][1].value >= ranked[0][1].value
+    # From what is farthest below the limit.
+    ranked = ranked if is_rising else ranked[::-1]
+    surely = [name for _, share, name in ranked if share.upper <= 1.0]
+    likely = [name for _, share, name in ranked if share.value <= 1.0 < share.upper]
+    if not surely:
+        return f"none of these surely keeps the limit{f'; {likely[-1]} may' if likely else ''}"
+    most, doubt = "largest" if is_rising else "smallest", f"; {likely[-1]} may as well" if likely else ""
+    return f"the {most} of these that surely keeps the limit is {surely[-1]}{doubt}"
 
 
 def _least_spent(answers: Sequence[Answer], names: Sequence[str]) -> str:

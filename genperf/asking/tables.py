@@ -1011,7 +1011,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
     def _question_of(self, model: FitResult, at: Mapping[str, str]) -> tuple[FitResult, dict[str, Any]]:
         """Return a model, blind to what it has no factor for, and the question as values of its factors."""
-        of_runs = Requested({name: text for name, text in at.items() if name not in self.series.levels})
+        of_none = {*self.series.levels, *(self.reading.divisors if self.reading.derived else ())}
+        of_runs = Requested({name: text for name, text in at.items() if name not in of_none})
         requested = in_factors(model.schema.panel, of_runs)
         out: dict[str, Any] = dict(requested.at)
         factors = {f.name: f for f in model.schema.factors}
@@ -1026,7 +1027,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _unit(self, name: str) -> str:
         """Return the unit of a column: as its header has it, else as its cells do; of a share per cent."""
         column = self.reading.columns[name]
-        unit = unit_of_column(name, column.header, self.opened.roles(name).measured.get("unit", "s"))
+        unit = self.opened.roles(name).measured.get("unit") or column.header.unit or SECONDS
+        unit = unit_of_column(name, column.header, unit)
         unit = unit or self.opened.source.units.get(name, "")
         if MONEY in column.reasons and not column.kind:
             unit = currency_in(f"{name} {unit}")

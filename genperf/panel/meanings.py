@@ -138,7 +138,8 @@ class Meanings(Struct, dict=True):
         others = [words_in(name) for name in self.legend.columns if name != column and meant_by(name) == "workers"]
         is_beside_devices = not all(map(DEVICE_WORDS.isdisjoint, others)) and "workers" in words_in(column)
         is_level = meant_by(column) in LEVELS and not is_beside_devices
-        names = (column, plain_name(column).rpartition("_")[2])  # `rollout_workers`
+        # `rollout_workers`, but no `batch_per_gpu`
+        names = (column, plain_name(column).rpartition("_")[2] if meant_by(column) is None else column)
         counts = any(counts_scale(name) or meant_by(name) == "servers" for name in names)
         return is_level or (counts and not any(meant_by(name) in LEVELS for name in self.legend.columns))
 

@@ -33,6 +33,7 @@ from genperf.vocabulary.headers import (
 from genperf.vocabulary.names import (
     LEVELS,
     WAYS,
+    WORK_OF_A_RUN,
     canonical_of_singular,
     column_of,
     command_about,
@@ -216,6 +217,7 @@ class _Words(Meanings, dict=True):
     #: Names and values; a word that means nothing is its own name.
     phrases: list[tuple[str, str]] = field(default_factory=list)
     compared: str = ""  #: The column whose values are compared: `which framework`.
+    sought: str = ""  #: The column of numbers of which one is asked for: `largest batch`, `how many replicas`.
     #: How many phrases stand before each word that parts two configurations, `vs`.
     ends: list[int] = field(default_factory=list)
 
@@ -271,7 +273,7 @@ class _Words(Meanings, dict=True):
         """Find what a question compares without `which`: `how much faster is X`, `is it getting faster`, a limit."""
         words, entries = [word.lower() for word in self.words], self.legend.columns
         counts = [value for name, value in self.phrases if meant_by(name) in (*LEVELS, SCALE)]
-        if self.compared or self.ends:
+        if self.add_numbers_at_limit() or self.compared or self.ends:
             return
         if not {*words}.isdisjoint(words_of("headers.comparative")):
             # `how much faster is pytorch`, than the others.
@@ -286,13 +288,23 @@ class _Words(Meanings, dict=True):
             # `how much faster is it on 64 gpus`, than on the fewest.
             is_multiple = " ".join(words[:3]) in words_of("headers.multiple") and not (cells or dates)
             self.phrases += [("--want", "speedup")] if is_multiple and len(counts) == 1 else []
-        asks_count = any(_COUNTING.fullmatch(word) or _LARGEST.fullmatch(word) for word in words)
-        counting = [n for n, e in entries.items() if meant_by(n) in LEVELS and 1 < e.distinct == len(e.values)]
-        if asks_count and not counts and len(counting) == 1 and any(name == "--limit" for name, _ in self.phrases):
-            # `how many replicas for p99 under 200 ms`: each that was measured, and two doublings of the largest.
-            (name,), entry = counting, entries[counting[0]]
-            doublings = (f"{entry.ends[-1] * multiple:g}" for multiple in (2, 4))
-            self.phrases += [(name, value) for value in (*entry.values, *doublings)]
+
+    def add_numbers_at_limit(self) -> bool:
+        """Add the numbers of what is sought that keeps a limit: `how many replicas for p99 under 200 ms`.
+
+        They are those that were measured, and three doublings of the largest.
+        """
+        column, names = self.sought, {column_by_name(self.legend, n, self.legend.columns) for n, v in self.phrases if v}
+        if not column or column in names or not any(name == "--limit" for name, _ in self.phrases):
+            return False
+        entry = self.legend.columns[column]
+        doublings = (f"{entry.ends[-1] * multiple:.15g}" for multiple in (2, 4, 8))
+        # `largest` says nothing more.
+        self.phrases = [(n, v) for n, v in self.phrases if not (n == v and n.lower() in words_of("headers.best"))]
+        self.phrases = [(n, v) for n, v in self.phrases if v or column_by_name(self.legend, n, [column]) is None]
+        self.phrases += [(column, value) for value in (*entry.values, *doublings)]
+        self.compared = ""
+        return True
 
     def with_columns_of_numbers(self, phrases: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return phrases in which a number without a name has that of the only setting with this value: `8 gpus 32`."""
@@ -405,6 +417,10 @@ class _Words(Meanings, dict=True):
                 # The 13B of `13B seq len 8192` is a network.
                 return None
             name, end = next(((n, k) for n, k in shorter if n), (name, end))
+        done = [n for n in self.legend.columns if WORK_OF_A_RUN.fullmatch(plain_name(n)) and noun in words_in(n)]
+        if not name and len(done) == 1 and noun not in self.work_counted:
+            # `5B tokens` of runs that tell their `total_tokens`
+            name, end = done[0], place + 2
         if noun.lower() in STEP_WORDS and column_by_name(self.legend, name or noun, self.legend.columns) is None:
             return place + 2, *self.read_steps(value)
         # Of a count `gpus` is no column of their kinds, `gpu`.
@@ -629,6 +645,10 @@ class _Words(Meanings, dict=True):
     def read_compared(self, place: int, end: int, name: str, column: str) -> Phrase | None:
         """Read a name whose values are compared: `which tp`, `each framework`, `step time vs framework`."""
         before = "" if self.has_value(end) else self.word(place - 1)
+        entry = self.legend.columns.get(column)
+        if entry and entry.numeric and 1 < entry.distinct == len(entry.values) and not header_of(column).kind:
+            is_sought = any(pattern.fullmatch(before) for pattern in (_COUNTING, _WHICH, _LARGEST, _SMALLEST))
+            self.sought = self.sought or column * is_sought
         if _WHICH.fullmatch(before) and self.has_ways and meant_by(name) in _OF_LAYOUT:
             # The best of one depends on the others.
             return end, f"--{LAYOUT}", ""

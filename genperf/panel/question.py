@@ -46,6 +46,7 @@ from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import header_of, multiple_in
 from genperf.vocabulary.names import (
     LEVELS,
+    WORK_OF_RUNS,
     canonical_of,
     column_of,
     command_about,
@@ -200,6 +201,8 @@ def _add_setting(legend: Legend, settings: _Cells, name: str, column: str, text:
         plain = number_text(cell, entry.ends, multiple_in(cell_column)) if is_amount else cell
         is_list = SEVERAL.fullmatch(plain) is not None and plain not in entry.levels
         is_constant = entry.distinct == 1 and legend.rows > 1 and canonical_of(cell_column) is None
+        # A job of other work is so much longer.
+        is_constant &= not any(of.fullmatch(plain_name(cell_column)) for of in WORK_OF_RUNS)
         # Of three rows or more nearly each has a name of its own, beside settings that say which is meant.
         is_name = not entry.numeric and cell_column not in legend.names
         names_runs = is_name and legend.rows > 2 and entry.distinct > NAMES_OF_RUNS * legend.rows

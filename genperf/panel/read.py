@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from genperf.errors import GenperfError, Note, TableError, counted, known_name, listed
 from genperf.formula import parse
+from genperf.formula.amounts import amount
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.evidence import MONEY, role_by_words
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
@@ -33,7 +34,18 @@ from genperf.table.opened import understood
 from genperf.table.shape import VALUE, number_in_names, variants_in, with_variants
 from genperf.vocabulary import any_of, late, words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, header_of, is_price
-from genperf.vocabulary.names import IN_TOKENS, LEVELS, WAYS, column_named, column_of, meant_by, plain_name, words_in
+from genperf.vocabulary.names import (
+    IN_TOKENS,
+    LEVELS,
+    STEPS,
+    WAYS,
+    WORK_OF_RUNS,
+    column_named,
+    column_of,
+    meant_by,
+    plain_name,
+    words_in,
+)
 
 
 def legend_of(
@@ -362,8 +374,24 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         opened = replace(opened, source=source, given=roles, tokens=tokens, options=options)
         notes = _notes_beside(requested.wanted, requested) if requested.wanted else requested.notes
         opened = replace(opened, at=requested.at, want=column, notes=notes, paid=paid)
+        if done := [n for n in requested.at if any(of.fullmatch(plain_name(n)) for of in WORK_OF_RUNS)]:
+            opened = opened.with_work_of_plan(done)
         may_want = column is None and not wants_nothing and requested.absent
         return opened.with_want_among(requested) if may_want else opened
+
+    def with_work_of_plan(self, names: Sequence[str]) -> Recognised:
+        """Return the question with the work of a plan: so many steps, epochs or tokens that one of some columns counts.
+
+        It is work where what was measured is divided by it.
+        """
+        of_plan = {"samples", "tokens"} & self.options.keys()
+        divisors = self.reading.divisors
+        counted = [(n, number) for n in names if n in divisors and (number := amount(self.at[n])) is not None]
+        if len(counted) != 1 or of_plan:
+            return self
+        ((name, number),) = counted
+        text = f"{number:.15g} steps" if STEPS.fullmatch(plain_name(name)) else f"{number:.15g}"
+        return replace(self, options={**self.options, "tokens" if IN_TOKENS.search(name) else "samples": text})
 
     def with_want_among(self, requested: Requested) -> Recognised:
         """Return the question with the measured column that its absent words name: the `memory` of `8 gpus memory`."""

@@ -71,6 +71,8 @@ from genperf.vocabulary.names import (
     STEPS,
     TITLE_OF_SCALED,
     WAYS,
+    WORK_OF_A_RUN,
+    WORK_OF_RUNS,
     canonical_of,
     canonical_of_singular,
     column_named,
@@ -167,6 +169,13 @@ class Reading(Struct, eq=False, dict=True):
     #: Columns to derive for `read_table`: the throughput of all workers from that of one, the time of a step from
     #: steps per second.
     derived: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def divisors(self) -> set[str]:
+        """The columns that count steps, epochs or tokens of a run, and by which what was measured is divided."""
+        names = {name for text in self.derived.values() for name in parse(text).names if name in self.columns}
+        counting = {n for n in names if any(of.fullmatch(plain_name(n)) for of in WORK_OF_RUNS)}
+        return {n for n in counting if self.columns[n].role == "consequence"}
 
     @property
     def table_columns(self) -> dict[str, TableColumn]:
@@ -1125,10 +1134,21 @@ def measured_roles(
         (times,), made = many, f"{'step' if steps else 'epoch'}_time_{header.unit}"
         differ = max(times.known) >= MANY_TIMES * min(times.known) > 0.0 and times.name not in given.columns
         differ = differ and not MANY_STEPS.isdisjoint(words_in(name))
+        # Another number of them than that of all runs is asked for.
+        differ |= times.name in reading.requested and not times.varies and times.name not in given.columns
         if differ or (steps and not times.varies and times.known[0] > 1.0):
             divisor = quote_name(times.name) if differ else f"{times.known[0]:g}"
             times.role, derived = "consequence" if differ else times.role, {made: f"{quote_name(name)}/{divisor}"}
             roles, header, growth = {**roles, "time": made}, header_of(made), growth - reading.growth(times.name)
+    elif roles.get("time") == name and not header.of and (amounts := _work_of_runs(reading, name)) is not None:
+        if amounts.varies or amounts.name in reading.requested:
+            # Tokens in all over the time that they took.
+            above, below = TIME_UNITS[header.unit]
+            made = f"{header_of(f'{amounts.name}/s').counted or 'samples'} per second"
+            derived = {made: f"{below / above!r}*{quote_name(amounts.name)}/{quote_name(name)}"}
+            amounts.role, roles, header = "consequence", {"throughput": made}, header_of(made)
+        else:
+            roles |= {"work": f"{amounts.known[0]:.15g}"}
     sized = reading.kinds_alone or (scale is not None and is_size(scale))
     batches = [c for c in reading.with_role("setting") if "batch" in str(c.canonical)]
     states_work = sized or header_of(name).of == "job" or given.scaling or given.work
@@ -1155,6 +1175,20 @@ def measured_roles(
         of_steps = header.of == "step" or header.kind == "rate"
         roles |= {"scaling": "job" if kind == "strong" and not of_steps else kind} if kind else {}
     return roles, derived
+
+
+def _work_of_runs(reading: Reading, name: str) -> TableColumn | None:
+    """Return the column of how much was done in all in a time of whole runs; None where it is a size that varied alone.
+
+    Where runs of one count did more than one amount, they show how the time grows with it.
+    """
+    columns = [c for n, c in reading.table_columns.items() if WORK_OF_A_RUN.fullmatch(plain_name(n))]
+    if len(columns) != 1 or MANY_STEPS.isdisjoint(words_in(name)) or reading.scale in (None, columns[0].name):
+        return None
+    (amounts,), counts = columns, reading.columns[str(reading.scale)]
+    is_crossed = len({*zip(counts.texts, amounts.texts, strict=True)}) > len({*counts.texts})
+    is_known = len(amounts.known) == len(amounts.texts) and min(amounts.known) > 0.0
+    return amounts if is_known and counts.varies and not is_crossed else None
 
 
 def _grows_with(sizes: Array, values: Array) -> bool:

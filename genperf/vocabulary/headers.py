@@ -331,6 +331,7 @@ def _parted(text: str) -> tuple[str, str]:
     closed = start >= 0 and text[-1:] in (")", "]") and not {")", "]"} & {*inside}
     plain = inside.lower().strip(".")
     is_spread = plain in words_of("columns.spread") and not re.search(any_of("headers.before_hours"), main.lower())
+    is_spread |= plain == "min" and _without_least(_sides_of_ratio(f"{main} min")) == _sides_of_ratio(main)
     if closed and main and _is_unit(inside) and not is_spread:
         return main, _UNITS_OF_TIME.get(plain, inside)
     # A quantity over its unit is the number below: `Runtime / s`. `images/s` is none, as images are no time.
@@ -373,6 +374,12 @@ def _sides_of_ratio(text: str) -> list[list[str]]:
     sides[1:] = [[_IN_DIGITS.get(word, word) for word in side] for side in sides[1:]]
     sides[1:] = [side[1:] if len(side) > 1 and side[0] == "1" else side for side in sides[1:]]
     return [side for side in sides if side]
+
+
+def _without_least(sides: list[list[str]]) -> list[list[str]]:
+    """Return the words of a header without a `min` beside another unit of time, `min step ms`, which is the least."""
+    others = {word for side in sides for word in side if word in TIME_UNITS} - {"min"}
+    return [left for side in sides if (left := [word for word in side if not (others and word == "min")])]
 
 
 def _is_bandwidth(sides: list[list[str]]) -> bool:
@@ -441,6 +448,7 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
 
 def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     """Return the header of a time, by a word for it, a unit at the end or in brackets, or one per step; else None."""
+    sides = _without_least(sides) if any("min" in side for side in sides) else sides
     if STATISTIC.fullmatch(sides[-1][-1]) and len(sides[-1]) > 1:
         sides = [*sides[:-1], sides[-1][:-1]]
     numerator, *denominators = sides

@@ -180,6 +180,13 @@ _TOKENS_OF_A_STEP = late(
 STEPS = late(rf"((num|n|total|max|train|training|number_of|timed|measured)_)*({any_of('headers.step')})(s|es)")
 #: How many epochs a run had.
 EPOCHS = late(rf"((num|n|total|max|train|number_of)_)*({any_of('headers.epoch')})(s|n)")
+#: How much a run did in all: `total_tokens`, `images_processed`.
+WORK_OF_A_RUN = late(
+    rf"((num|n|total|train|training|number_of|consumed|processed)_)*({'|'.join((*_SAMPLES, 'tokens'))})"
+    r"(_(processed|consumed|seen|trained|total|in_total))?"
+)
+#: What a run did so many of: a job of other work takes so much longer.
+WORK_OF_RUNS = (STEPS, EPOCHS, WORK_OF_A_RUN)
 _ONE_PER_OTHER = late(rf"(\w+?)_{any_of('headers.per')}_(\w+)")
 
 
