@@ -70,6 +70,8 @@ _COUNTING, _WHICH, _LARGEST, _SMALLEST, _BETWEEN, _ALTERNATIVE, _OF_A_VALUE, _JO
 #: A column by which runs are of different times; before what something may be at most.
 _SESSION = re.compile(any_of("columns.session"))
 _BOUNDING = re.compile(any_of("headers.bounding"))
+#: Before what is asked of several kinds, `which is fastest`.
+_OF_KINDS = re.compile(f"(?i){any_of('headers.which')}")
 #: A number, an amount, or several.
 _NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*")
 #: A share of one.
@@ -135,8 +137,10 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         # `best accuracy`: which count has it is not known.
         values = {n: of_name for n, of_name in values.items() if n not in best}
     elif best and not (is_list or words.compared):
-        values |= _best_wanted(best, {*values}, bool(nameless), has_count)
-    if is_list or has_job or has_count or f"--{LAYOUT}" in values or "--best" in values:
+        # `which is fastest`, where kinds of runs were measured
+        of_kinds = any(_OF_KINDS.fullmatch(word) for word in words.words) and any(map(words.is_compared, legend.of_names))
+        values |= _best_wanted(best, {*values}, bool(nameless), has_count or of_kinds)
+    if is_list or has_job or has_count or not {f"--{LAYOUT}", "--best", "--each"}.isdisjoint(values):
         # The rows of a list show which is best, of a plan the cheapest count is answered, and of layouts the best one.
         values = {
             n: of_name

@@ -1141,14 +1141,11 @@ def measured_roles(
             times.role, derived = "consequence" if differ else times.role, {made: f"{quote_name(name)}/{divisor}"}
             roles, header, growth = {**roles, "time": made}, header_of(made), growth - reading.growth(times.name)
     elif roles.get("time") == name and not header.of and (amounts := _work_of_runs(reading, name)) is not None:
-        if amounts.varies or amounts.name in reading.requested:
-            # Tokens in all over the time that they took.
-            above, below = TIME_UNITS[header.unit]
-            made = f"{header_of(f'{amounts.name}/s').counted or 'samples'} per second"
-            derived = {made: f"{below / above!r}*{quote_name(amounts.name)}/{quote_name(name)}"}
-            amounts.role, roles, header = "consequence", {"throughput": made}, header_of(made)
-        else:
-            roles |= {"work": f"{amounts.known[0]:.15g}"}
+        # Tokens in all over the time that they took.
+        above, below = TIME_UNITS[header.unit]
+        made = f"{header_of(f'{amounts.name}/s').counted or 'samples'} per second"
+        derived = {made: f"{below / above!r}*{quote_name(amounts.name)}/{quote_name(name)}"}
+        amounts.role, roles, header = "consequence", {"throughput": made}, header_of(made)
     sized = reading.kinds_alone or (scale is not None and is_size(scale))
     batches = [c for c in reading.with_role("setting") if "batch" in str(c.canonical)]
     states_work = sized or header_of(name).of == "job" or given.scaling or given.work
@@ -1178,9 +1175,9 @@ def measured_roles(
 
 
 def _work_of_runs(reading: Reading, name: str) -> TableColumn | None:
-    """Return the column of how much was done in all in a time of whole runs; None where it is a size that varied alone.
+    """Return the column of how much was done in all in a time of whole runs; None where these show how it grows with it.
 
-    Where runs of one count did more than one amount, they show how the time grows with it.
+    Of the same amount in all runs another one is asked for.
     """
     columns = [c for n, c in reading.table_columns.items() if WORK_OF_A_RUN.fullmatch(plain_name(n))]
     if len(columns) != 1 or MANY_STEPS.isdisjoint(words_in(name)) or reading.scale in (None, columns[0].name):
@@ -1188,7 +1185,8 @@ def _work_of_runs(reading: Reading, name: str) -> TableColumn | None:
     (amounts,), counts = columns, reading.columns[str(reading.scale)]
     is_crossed = len({*zip(counts.texts, amounts.texts, strict=True)}) > len({*counts.texts})
     is_known = len(amounts.known) == len(amounts.texts) and min(amounts.known) > 0.0
-    return amounts if is_known and counts.varies and not is_crossed else None
+    is_work = amounts.varies or amounts.name in reading.requested
+    return amounts if is_known and is_work and counts.varies and not is_crossed else None
 
 
 def _grows_with(sizes: Array, values: Array) -> bool:

@@ -53,7 +53,7 @@ from genperf.table.text import (
     with_units,
 )
 from genperf.vocabulary import any_of, late, words_of
-from genperf.vocabulary.headers import MOMENT, Header, bare, canonical_time, header_of
+from genperf.vocabulary.headers import MOMENT, Header, bare, canonical_time, header_of, in_another_unit
 from genperf.vocabulary.names import (
     IN_TOKENS,
     LEVELS,
@@ -150,8 +150,9 @@ def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequ
         # A record and a run lack what they do not say.
         names = list(dict.fromkeys(n for source in opened for n in source.cells))
         opened = [replace(s, cells={n: s.cells.get(n, np.full(len(s), "", object)) for n in names}) for s in opened]
-    for following in opened:
-        if {*following.cells} != {*names}:
+    as_written, opened = opened, [_in_names_of(names, source) for source in opened]
+    for following, source in zip(as_written, opened, strict=True):
+        if {*source.cells} != {*names}:
             what = f"has the columns {listed([*following.cells])}, and {top.name} has {listed(names)}"
             raise TableError(what, hint="files of one table have the same columns", where=following.name)
     cells = {n: np.concatenate([source.cells[n].astype(object) for source in opened]) for n in names}
@@ -171,6 +172,19 @@ def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequ
         steps=tuple(step(f"{text} (in {count} of {len(opened)} files)") for text, count in counts.items()),
         steady=facts.steady_of(list(cells), steps_of_rows),
     )
+
+
+def _in_names_of(names: Sequence[str], source: Source) -> Source:
+    """Return a table whose columns are called as those of another one that mean the same, `GPUs` as `num_gpus`."""
+    lacking, renamed = [name for name in names if name not in source.cells], dict[str, str]()
+    for column in source.cells if lacking else ():
+        meant, same_unit = canonical_of(column), [n for n in lacking if header_of(n) == header_of(column)]
+        alike = [n for n in same_unit if plain_name(n) == plain_name(column) or (meant and canonical_of(n) == meant)]
+        alike = alike or [n for n in same_unit if in_another_unit(column, [n])]
+        if column not in names and len(alike) == 1 and alike[0] not in renamed.values():
+            renamed[column] = alike[0]
+    said = [step(f"'{column}' read as '{name}', as another file calls it") for column, name in renamed.items()]
+    return replace(source.renamed(renamed), steps=(*source.steps, *said)) if renamed else source
 
 
 def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Source:

@@ -193,3 +193,16 @@ def test_a_drawing_and_titles_that_a_column_repeats_are_left_unsaid(tmp_path: Pa
 def test_a_comment_above_the_header_states_the_unit_of_a_rate(tmp_path: Path) -> None:
     (tmp_path / "runs.csv").write_text("# throughput in samples/s\ngpus,value\n1,100\n2,190\n", encoding="utf-8")
     assert understood(tmp_path / "runs.csv").units == {"value": "samples/s"}
+
+
+def test_columns_of_files_that_mean_the_same_are_one(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("num_gpus,images_per_s,loss\n1,9,3\n2,17,3\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("GPUs,throughput (images/s),loss\n1,8,2\n", encoding="utf-8")
+    source = open_files([str(tmp_path / "*.csv")])
+    assert source.columns["num_gpus"].tolist() == ["1", "2", "1"]
+    assert source.columns["images_per_s"].tolist() == ["9", "17", "8"]
+    assert "'GPUs' read as 'num_gpus', as another file calls it (in 1 of 2 files)" in [*map(str, source.steps)]
+    # Another unit is another column.
+    (tmp_path / "b.csv").write_text("GPUs,images/min,loss\n1,8,2\n", encoding="utf-8")
+    with pytest.raises(TableError, match=r"has the columns GPUs, images/min, loss"):
+        open_files([str(tmp_path / "*.csv")])
