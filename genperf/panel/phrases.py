@@ -138,8 +138,10 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         values = {n: of_name for n, of_name in values.items() if n not in best}
     elif best and not (is_list or words.compared):
         # `which is fastest`, where kinds of runs were measured
-        of_kinds = any(_OF_KINDS.fullmatch(word) for word in words.words) and any(map(words.is_compared, legend.of_names))
-        values |= _best_wanted(best, {*values}, bool(nameless), has_count or of_kinds)
+        has_count_or_kinds = has_count or (
+            any(map(_OF_KINDS.fullmatch, words.words)) and any(map(words.is_compared, legend.of_names))
+        )
+        values |= _best_wanted(best, {*values}, bool(nameless), has_count_or_kinds)
     if is_list or has_job or has_count or not {f"--{LAYOUT}", "--best", "--each"}.isdisjoint(values):
         # The rows of a list show which is best, of a plan the cheapest count is answered, and of layouts the best one.
         values = {

@@ -1175,9 +1175,9 @@ def measured_roles(
 
 
 def _work_of_runs(reading: Reading, name: str) -> TableColumn | None:
-    """Return the column of how much was done in all in a time of whole runs; None where these show how it grows with it.
+    """Return the column of how much was done in all in a time of whole runs, or of which another amount is asked for.
 
-    Of the same amount in all runs another one is asked for.
+    None where the runs show how the time grows with it.
     """
     columns = [c for n, c in reading.table_columns.items() if WORK_OF_A_RUN.fullmatch(plain_name(n))]
     if len(columns) != 1 or MANY_STEPS.isdisjoint(words_in(name)) or reading.scale in (None, columns[0].name):

@@ -197,7 +197,7 @@ def test_a_comment_above_the_header_states_the_unit_of_a_rate(tmp_path: Path) ->
 
 def test_columns_of_files_that_mean_the_same_are_one(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("num_gpus,images_per_s,loss\n1,9,3\n2,17,3\n", encoding="utf-8")
-    (tmp_path / "b.csv").write_text("GPUs,throughput (images/s),loss\n1,8,2\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("GPUs,images/s,loss\n1,8,2\n", encoding="utf-8")
     source = open_files([str(tmp_path / "*.csv")])
     assert source.columns["num_gpus"].tolist() == ["1", "2", "1"]
     assert source.columns["images_per_s"].tolist() == ["9", "17", "8"]
