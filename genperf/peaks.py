@@ -59,7 +59,7 @@ def device_in(text: str) -> Device | None:
     ['h100', 'a100', 'tpu-v5p', 'h100-pcie', 'gb200', None]
     """
     plain = re.sub(r"[\s_/]+", "-", text.lower())
-    named = [name for name in devices() if re.search(rf"(?<![a-z0-9])({_spelled(name)})s?{_VARIANT}", plain)]
+    named = [name for name, spelled in _spellings().items() if spelled.search(plain)]
     if not named:
         return None
     longest = max(named, key=len)
@@ -72,10 +72,12 @@ def device_of(text: str) -> Device:
     return device_in(text) or Device(text.strip(), rates={"16-bit": 0.0}, sparse=1.0, family="")
 
 
-def _spelled(name: str) -> str:
-    """Return a pattern of a device's name, whose number may follow a hyphen or be all, and of its other names."""
-    apart = re.sub(r"(?<=[a-z])(?=\d{3})", "-?", name.replace("-", "-?")).replace("rtx-?", "(rtx-?)?")
-    return "|".join([apart, *section("devices").get(name, ())])
+@cache
+def _spellings() -> dict[str, re.Pattern[str]]:
+    """Return patterns of the devices' names, whose number may follow a hyphen or be all, and of their other names."""
+    apart = {n: re.sub(r"(?<=[a-z])(?=\d{3})", "-?", n.replace("-", "-?")) for n in devices()}
+    names = {n: [p.replace("rtx-?", "(rtx-?)?"), *section("devices").get(n, ())] for n, p in apart.items()}
+    return {n: re.compile(rf"(?<![a-z0-9])({'|'.join(called)})s?{_VARIANT}") for n, called in names.items()}
 
 
 def precision_in(text: str) -> str | None:

@@ -18,7 +18,7 @@ from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.formula import Name, Node, calls_in, names_in, values_of
 from genperf.panel.panel import StepWork
-from genperf.prediction import Member, central_times, distance_beyond, forecasts
+from genperf.prediction import Member, central_times, distance_beyond
 from genperf.prediction.member import by_label, forecast_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import checked_values
@@ -79,10 +79,10 @@ def scaling_along(
 ) -> Scaling:
     """Return the predictions at the steps of a ladder; with `places`, intervals there alone and no verdicts."""
     target, counts, name = result.schema.target, steps.counts, steps.along.name
-    predictions, far = forecasts(result.members, steps.columns), distance_beyond(result.schema, steps.columns)
-    forecast = forecast_of(result.members, result.spread, steps.columns, far, predictions)
+    far = distance_beyond(result.schema, steps.columns)
+    forecast = forecast_of(result.members, result.spread, steps.columns, far)
     forecast = replace(forecast, ceiling=result.schema.ceiling)
-    curves = curves_of(result, steps.columns, predictions=predictions)
+    curves = curves_of(result, steps.columns, predictions=forecast.parts)
     values: dict[str, Any] = {name: counts}
     usable = False
     if places is not None:

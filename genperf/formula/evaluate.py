@@ -18,8 +18,9 @@ Gradient = dict[str, Any]
 
 def spread(value: Any, inputs: Iterable[Any]) -> AnyArray:
     """Return a value with the shape that it and its inputs have together; a view where it is an array."""
-    shapes = {np.shape(array) for array in (value, *inputs)}
-    return np.asarray(value) if len(shapes) == 1 else np.broadcast_to(value, np.broadcast_shapes(*shapes))
+    value, shapes = np.asarray(value), {np.shape(array) for array in inputs}
+    is_in_shape = shapes <= {value.shape}
+    return value if is_in_shape else np.broadcast_to(value, np.broadcast_shapes(value.shape, *shapes))
 
 
 def evaluate(node: Node, values: Mapping[str, Any]) -> Any:

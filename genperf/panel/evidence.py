@@ -444,9 +444,9 @@ def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
     def key(column: TableColumn) -> tuple[float, ...]:
         """Return the order of a column: what is least likely to be meant has the largest numbers."""
         header, name = column.header, column.name
-        words = plain_name(re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", name))
-        statistic = next((k for k, word in enumerate(_RANKED, 1) if re.search(rf"(^|_){word}(_|$)", words)), 0)
-        is_percentile = bool(re.search(r"(^|_)p\d\d", words))
+        words = plain_name(re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", name)).split("_")
+        statistic = next((k for k, word in enumerate(_RANKED, 1) if word in words), 0)
+        is_percentile = any(re.match(r"p\d\d", word) for word in words)
         counts_steps = header.kind == "rate" and header.counted in STEP_WORDS
         of_a_part = header.kind == "time" and name not in whole_times
         # The time of a sample, `s/image`, is a speed as well.

@@ -9,6 +9,7 @@ beside data stay, and the samples of a step grow with the devices, or stay, as t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -56,9 +57,8 @@ def is_a_part(name: str, columns: Collection[str]) -> bool:
 
 def rises_with(values: AnyArray, others: AnyArray) -> bool:
     """Tell whether each of `others` has one value, never falling as they rise: nodes 1, 1, 2 of devices 4, 8, 16."""
-    levels, place = np.unique(others, return_inverse=True)
-    pairs = np.unique(np.column_stack([place, np.asarray(values, float)]), axis=0)
-    return len(pairs) == len(levels) and bool(np.all(np.diff(pairs[:, 1]) >= 0.0))
+    levels = sorted({*zip(others.tolist(), values.tolist(), strict=True)})
+    return all(low != high and of_low <= of_high for (low, of_low), (high, of_high) in itertools.pairwise(levels))
 
 
 def further_ways_of(devices: AnyArray, product: AnyArray) -> float:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
@@ -247,6 +247,7 @@ class Meanings(Struct, dict=True):
         return PROSE.fullmatch(word) is not None and singular_words(word) not in self.cells
 
 
+@lru_cache(maxsize=10_000)
 def singular_words(text: str) -> frozenset[str]:
     """Return the words of a text, each in the singular and apart from its numbers: `zero3` is `ZeRO-3`."""
     words = (part for word in words_in(plain_name(text)) for part in re.findall(r"\d+|\D+", word))

@@ -237,8 +237,13 @@ def forecasts(members: Sequence[Member], columns: Columns) -> list[tuple[Array, 
     """Return the mean and variance of ln T for every draw of each member, (draws, rows) or (1, rows)."""
     if stack_of(members) is not None:
         centre, variance, _ = pooled(members, columns)
-        return [tuple(np.tile(v, (len(m.draws), 1)) for v in (centre, variance)) for m in members]  # type: ignore[misc]
+        return _of_each(members, centre, variance)
     return [member.forecast(columns) for member in members]
+
+
+def _of_each(members: Sequence[Member], centre: Array, variance: Array) -> list[tuple[Array, Array]]:
+    """Return what a pool predicts as the forecast of every draw of each of its members."""
+    return [(np.tile(centre, (len(m.draws), 1)), np.tile(variance, (len(m.draws), 1))) for m in members]
 
 
 def forecast_of(
@@ -251,7 +256,8 @@ def forecast_of(
     """Return what all draws of some members predict, as arrays; `predictions` are their `forecasts`, where known."""
     if stack_of(members) is not None:
         centre, variance, total = pooled(members, columns)
-        return MixtureForecast(centre[None], np.ones(1), variance[None], total[None], centre)
+        of_members = _of_each(members, centre, variance)
+        return MixtureForecast(centre[None], np.ones(1), variance[None], total[None], centre, parts=of_members)
     predictions = forecasts(members, columns) if predictions is None else predictions
     means = np.vstack([mean for mean, _ in predictions])
     # The draws of all members have one variance where none has a discrepancy.
@@ -278,7 +284,7 @@ def central_times(
 ) -> Array:
     """Return the central values: the members' geometric mean, the median of series' draws, or a stack's pool."""
     if stack_of(members) is not None:
-        return np.asarray(np.exp(pooled(members, columns)[0]))
+        return np.asarray(np.exp(pooled(members, columns)[0] if predictions is None else predictions[0][0][0]))
     if all(m.discrepancy is None for m in members):
         return np.asarray(np.exp(_log_mean(members, columns)))
     return forecast_of(members, Spread(), columns, np.zeros(1), predictions).central()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import combinations, islice, product
 from typing import NamedTuple
 
@@ -91,7 +92,7 @@ class Coefficients(NamedTuple):
     powers: Array
 
 
-class SumBasis(Struct, frozen=True, eq=False):
+class SumBasis(Struct, frozen=True, eq=False, dict=True):
     """The columns of a sum, at the rows of a table.
 
     ln m = Σ_l d_l·1[level l] + ln Σ_j c_j·φ_j·Π_i x_i^(p_i − 1),   c ≥ 0, i of the powers that φ_j has
@@ -124,7 +125,7 @@ class SumBasis(Struct, frozen=True, eq=False):
         """Return the basis with zeros in the place of some columns."""
         return replace(self, columns=self.columns * ~columns, at_one=self.at_one * ~columns[self.growths[:, 0]])
 
-    @property
+    @cached_property
     def stiffness(self) -> Array:
         """The cost of each power's squared distance from its centre."""
         fitted = self.deviation > 0.0

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -128,6 +128,8 @@ OF_A_SINGLE = late(
 )
 
 Kind = Literal["time", "rate", "quantity", ""]
+#: The words of a header on each side of `/` or `per`.
+Sides: TypeAlias = tuple[tuple[str, ...], ...]
 
 
 class Header(Struct, frozen=True):
@@ -200,8 +202,8 @@ def header_of(column: str) -> Header:
             return rate
     # `throughput/device/samples_per_sec` is a rate at the end of a path.
     path, _, metric = text.rpartition("/")
-    sides = _sides_of_ratio(metric) if path else []
-    rate_at_end = _rate(sides, []) if len(sides) > 1 else None
+    sides = _sides_of_ratio(metric) if path else ()
+    rate_at_end = _rate(sides, ()) if len(sides) > 1 else None
     if rate_at_end is not None and rate_at_end.counted not in DEVICE_WORDS:
         return replace(rate_at_end, shared=rate_at_end.shared or path.rpartition("/")[-1] in DEVICE_WORDS)
     name, unit = _parted(text)
@@ -210,7 +212,7 @@ def header_of(column: str) -> Header:
     names, last = map(_sides_of_ratio, (name, unit))
     if not names or _is_bandwidth(last or names):
         return Header()
-    header = _rate(last, names) or _rate(names, []) or _time(names, last) or _quantity(names, last) or Header()
+    header = _rate(last, names) or _rate(names, ()) or _time(names, last) or _quantity(names, last) or Header()
     has_no_unit = header.kind in ("", "time") and header.unit in ("", "s") and not last
     if has_no_unit and (behind := _WORDS_BEHIND.match(text)) and _is_unit(behind["unit"]):
         return header_of(behind[0])
@@ -223,7 +225,7 @@ def header_of(column: str) -> Header:
     if not header.kind and (numbered := _NUMBERED.fullmatch(text)) and numbered[2].lower() in _TIMES:
         return header_of(numbered[1])
     # What it is per: `GPU` of `Tokens/sec/GPU`.
-    shared_by = [unit_words[0] for unit_words in (*names[1:], *last[1:])]
+    shared_by = tuple(unit_words[0] for unit_words in (*names[1:], *last[1:]))
     before_unit = (last or names)[0][-2:-1]
     in_hours = header.unit.partition("/")[0] in ("h", "d") and (header.kind == "time" or header.counted)
     if in_hours and header.kind != "rate" and not (DEVICE_WORDS | NODE_WORDS).isdisjoint(before_unit):
@@ -338,9 +340,9 @@ def _parted(text: str) -> tuple[str, str]:
     quantity, _, unit = map(str.strip, text.rpartition("/"))
     names = _sides_of_ratio(quantity)
     if names and unit.lower() in TIME_WORDS:
-        is_over_unit = _time(names, []) is not None or names[0][-1] in _TIMES
+        is_over_unit = _time(names, ()) is not None or names[0][-1] in _TIMES
     else:
-        is_over_unit = bool(names) and unit.lower() in _UNITS and _quantity(names, []) is not None
+        is_over_unit = bool(names) and unit.lower() in _UNITS and _quantity(names, ()) is not None
     return (quantity, unit) if is_over_unit else (text, "")
 
 
@@ -352,8 +354,9 @@ def _is_unit(text: str) -> bool:
     return is_rate or last in _UNITS_OF_TIME or last in _UNITS or _OF_A_CLOCK.fullmatch(text.lower()) is not None
 
 
-def _sides_of_ratio(text: str) -> list[list[str]]:
-    """Return the words of a header on each side of `/` or `per`: `step_time ms/epoch` → [[step, time, ms], [epoch]]."""
+@lru_cache(maxsize=10_000)
+def _sides_of_ratio(text: str) -> Sides:
+    """Return the words of a header on each side of `/` or `per`: `step_time ms/epoch` → ((step, time, ms), (epoch))."""
     # `ViT-B/16` is a network, and no ratio.
     named = re.sub(r"(?<=-[A-Z])/(?=\d)", "-", re.sub(r"(?<=\d),(?=\d{3}\b)", "", text))
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])(?!Wh)", " ", named).lower()
@@ -373,16 +376,17 @@ def _sides_of_ratio(text: str) -> list[list[str]]:
     # `s per ten steps`, and `s/1 epoch`, which is `s/epoch`.
     sides[1:] = [[_IN_DIGITS.get(word, word) for word in side] for side in sides[1:]]
     sides[1:] = [side[1:] if len(side) > 1 and side[0] == "1" else side for side in sides[1:]]
-    return [side for side in sides if side]
+    return tuple(tuple(side) for side in sides if side)
 
 
-def _without_least(sides: list[list[str]]) -> list[list[str]]:
+def _without_least(sides: Sides) -> Sides:
     """Return the words of a header without a `min` beside another unit of time, `min step ms`, which is the least."""
     others = {word for side in sides for word in side if word in TIME_UNITS} - {"min"}
-    return [left for side in sides if (left := [word for word in side if not (others and word == "min")])]
+    left = (tuple(word for word in side if not (others and word == "min")) for side in sides)
+    return tuple(filter(None, left))
 
 
-def _is_bandwidth(sides: list[list[str]]) -> bool:
+def _is_bandwidth(sides: Sides) -> bool:
     """Tell whether the sides of a ratio are data per second, `gb/s`, `gbps` or `gb_s`: no throughput of a training."""
     if not sides:
         return False
@@ -395,7 +399,7 @@ def _is_bandwidth(sides: list[list[str]]) -> bool:
     return numerator[-1] in TIME_WORDS and numerator[-2] in _DATA
 
 
-def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
+def _rate(sides: Sides, before: Sides) -> Header | None:
     """Return the header of a throughput, by its unit and the words `before` one in brackets, if any; else None."""
     if not sides:
         return None
@@ -446,11 +450,11 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
     return Header("rate", "s", counted, shared or word in _OF_A_WORKER)
 
 
-def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
+def _time(sides: Sides, unit: Sides) -> Header | None:
     """Return the header of a time, by a word for it, a unit at the end or in brackets, or one per step; else None."""
     sides = _without_least(sides) if any("min" in side for side in sides) else sides
     if STATISTIC.fullmatch(sides[-1][-1]) and len(sides[-1]) > 1:
-        sides = [*sides[:-1], sides[-1][:-1]]
+        sides = (*sides[:-1], sides[-1][:-1])
     numerator, *denominators = sides
     words = [word for unit_words in sides for word in unit_words]
     inside = unit[0][-1] if unit else ""
@@ -503,7 +507,7 @@ def _of(words: list[str]) -> Literal["step", "job", ""]:
     return "step" if STEP_WORDS & {*words} else ""
 
 
-def _quantity(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
+def _quantity(sides: Sides, unit: Sides) -> Header | None:
     """Return the header of a memory, energy or power; None of anything else, as of a size given: `message_size MB`."""
     words = [word for unit_words in sides for word in unit_words]
     # `peak memory (GB)`, `peak_gb`, `joules per step`.
@@ -511,7 +515,7 @@ def _quantity(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     # `watts` and `kWh` alone are quantities; `GB` alone may be a size that was given.
     is_alone = len(words) == 1 and words[0] in _UNITS and words[0] not in _MEMORY_UNITS and len(words[0]) > 1
     unit_word = unit[0][-1] if unit else words[0] if is_alone else last_word
-    above, below = (sides[0][-1], sides[1]) if len(sides) == 2 else ("", [""])
+    above, below = (sides[0][-1], sides[1]) if len(sides) == 2 else ("", ("",))
     # `GB per GPU` may be what a device has; `memory GB per GPU` was measured.
     is_measured = above not in _MEMORY_UNITS or not _QUANTITIES.isdisjoint(words)
     of_devices = DEVICE_WORDS | NODE_WORDS if is_measured else frozenset()
