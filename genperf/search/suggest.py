@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.arrays import Array, Columns
+from genperf.arrays import Array, Columns, Index
 from genperf.attribution.answers import Line, PrintedAnswer
 from genperf.attribution.draws import curves_of
 from genperf.discrepancy import Stack
@@ -217,7 +217,6 @@ def suggest(
     interval: float = 0.9,
     band: Band = "confidence",
     work: str | None = None,
-    prediction: tuple[Query, Interval, bool] | None = None,
 ) -> Suggestions:
     """Return what to measure next: the candidates that narrow the interval at a target most for their cost.
 
@@ -247,8 +246,6 @@ def suggest(
         away. The interval that is shown is that of a new run, narrowed as this one.
     work : str, optional
         The samples of a step, a formula over the columns: the answer is then about the throughput, and costs read it.
-    prediction : tuple, optional
-        Where they are known, every factor of the target, the interval of `band`, and whether its verdict is blind.
 
     Raises
     ------
@@ -269,73 +266,96 @@ def suggest(
         raise GenperfError(f"{k} is not a number of measurements", hint="1 or more")
     if within is not None and not (np.isfinite(within) and within > 0):
         raise GenperfError(f"an interval cannot be within {within:g}", hint="0.1 is 10 %")
-    target = target or {}
-    if prediction is None:
-        target = forecast_at(result.panel, target)
-        query = result.query(target)
-        if query.rows != 1:
-            raise GenperfError(f"suggest takes one target, got {query.rows}", hint="one value for each factor")
-        expected, blind = _predicted(result, query, interval, "prediction")
-        interval_now, _ = _predicted(result, query, interval, band)
-    else:
-        query, interval_now, blind = prediction
-        expected = interval_now
+    target = forecast_at(result.panel, target or {})
+    query = result.query(target)
+    if query.rows != 1:
+        raise GenperfError(f"suggest takes one target, got {query.rows}", hint="one value for each factor")
+    expected, blind = _predicted(result, query, interval, "prediction")
+    interval_now, _ = _predicted(result, query, interval, band)
     quantity, step = result.schema.target, result.panel.work_of_step(work)
     is_known = step.total is not None and step.known not in ("shared", "elapsed", "assumed")
-    # A caller that hands over the prediction reports its throughput itself.
-    rated_step = step if quantity.is_time and prediction is None and (work is not None or is_known) else None
+    rated_step = step if quantity.is_time and (work is not None or is_known) else None
+    next_run, chosen, ranked = next_runs(
+        result, target, query, interval_now, expected, blind, cost, candidates, k, within, band, work, rated_step
+    )
+    samples = None if rated_step is None else rated_step.at(query.columns)
+    rate = None if samples is None else next_run.now.dividing(float(samples[0]))
+    return Suggestions(
+        target={name: cells[0] for name, cells in query.columns.items()},
+        value=expected.value,
+        lower=expected.lower,
+        upper=expected.upper,
+        interval=interval,
+        width=next_run.width,
+        within=within,
+        met=next_run.met,
+        chosen=pd.DataFrame(chosen),
+        candidates=pd.DataFrame(ranked.columns, index=ranked.order),
+        quantity=quantity,
+        next_run=next_run,
+        throughput=rate,
+        rate_unit=rate_unit(step.unit) if rate else "",
+    )
+
+
+def next_runs(
+    result: FitResult,
+    target: Mapping[str, Any],
+    query: Query,
+    interval_now: Interval,
+    expected: Interval,
+    blind: bool,
+    cost: str = "workers",
+    candidates: str | Path | pd.DataFrame | None = None,
+    k: int = 1,
+    within: float | None = None,
+    band: Band = "confidence",
+    work: str | None = None,
+    rated_step: StepWork | None = None,
+) -> tuple[NextRun, Columns, _Ranked]:
+    """Return what to measure next, its rows, and all candidates, the best first.
+
+    `interval_now` is that of `band` at the target, `expected` that of a new run, and `blind` its verdict; the others
+    are those of `suggest`.
+    """
+    quantity = result.schema.target
     width = (interval_now.upper - interval_now.lower) / (2.0 * interval_now.value)
     is_met = within is not None and width <= within and not blind
     is_measured = candidates is None and result.panel.runs_at(query.columns)[0] is not None
-    chosen = ranked = pd.DataFrame(columns=[*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"])
+    names = (*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost")
+    chosen: Columns = dict.fromkeys(names, np.empty(0))
+    ranked = _Ranked(np.empty(0, np.intp), chosen)
     # Where no run below the target narrows it, the target itself does, unless it was measured.
     below = None if is_met else _candidates(result, query, candidates)
     itself = None if is_met or is_measured or candidates is not None else query
     for possible in filter(None, (below, itself)):
         ranking = _ranking_of(result, possible, query, width, cost, work, band, rated_step)
         ranked = ranking.best_first(ranking.start, ranking.contained)
-        if len(chosen := ranking.batch(ranked, k, within)):
+        chosen = ranking.batch(ranked, k, within)
+        if len(chosen["width"]):
             break
     values, counted = {name: cells[0] for name, cells in query.columns.items()}, result.panel.counted
     # A target without a count is that of a measured run.
     target_columns = {*({counted.name} if counted else ()), *(result.panel.meant(str(name)) for name in target)}
     named_values = {name: value for name, value in values.items() if name in target_columns} or values
     # A run of the configuration itself shows what appears there.
-    is_other = any((chosen[name] != value).all() for name, value in values.items())
-    following_run = NextRun(
+    is_other = any(np.all(chosen[name] != value) for name, value in values.items())
+    next_run = NextRun(
         named_values,
         places_of(values, named_values, chosen),
         # What is narrow enough is the interval that a run narrows; else it is shown as every answer shows it.
-        target_interval := interval_now if is_met else expected,
+        interval_now if is_met else expected,
         width,
-        width if chosen.empty else float(chosen["width"].iloc[-1]),
+        float(np.append(width, chosen["width"])[-1]),
         within,
         is_met,
         is_other and bool(distance_beyond(result.schema, query.columns)[0] > 0.0),
         is_measured,
     )
-    if is_measured and following_run.little:
-        following_run, chosen = replace(following_run, places=()), chosen.iloc[:0]
+    if is_measured and next_run.little:
+        next_run, chosen = replace(next_run, places=()), {name: cells[:0] for name, cells in chosen.items()}
     # Called by its count, as in every answer.
-    following_run = following_run if counted is None else following_run.differing(values, counted.name)
-    samples = None if rated_step is None else rated_step.at(query.columns)
-    rate = None if samples is None else target_interval.dividing(float(samples[0]))
-    return Suggestions(
-        target=values,
-        value=expected.value,
-        lower=expected.lower,
-        upper=expected.upper,
-        interval=interval,
-        width=width,
-        within=within,
-        met=is_met,
-        chosen=chosen,
-        candidates=ranked,
-        quantity=quantity,
-        next_run=following_run,
-        throughput=rate,
-        rate_unit=rate_unit(step.unit) if rate else "",
-    )
+    return next_run if counted is None else next_run.differing(values, counted.name), chosen, ranked
 
 
 def _predicted(result: FitResult, query: Query, interval: float, band: Band) -> tuple[Interval, bool]:
@@ -350,10 +370,17 @@ def _predicted(result: FitResult, query: Query, interval: float, band: Band) -> 
 LEAST_SHARE = 0.75
 
 
+class _Ranked(NamedTuple):
+    """Candidates with the best first: their places, and their columns in that order."""
+
+    order: Index
+    columns: Columns
+
+
 class _Ranking(Struct, frozen=True, eq=False):
     """The candidates, and what one measurement at each would do to the target's interval."""
 
-    options: pd.DataFrame  #: A row per candidate: the factors, the predicted value, `cost`.
+    options: Columns  #: Shape (candidates,). The factors, the predicted value, `cost`.
     start: Knowledge | StackKnowledge  #: The uncertainty now, at the candidates and then at the target.
     contained: Knowledge | StackKnowledge  #: The part of it that the intervals contain.
     width: float  #: Relative half width of the target's interval now.
@@ -371,29 +398,37 @@ class _Ranking(Struct, frozen=True, eq=False):
         width_now, widths_after = widths[0], widths[1:]
         return widths_after, 1.0 - widths_after / width_now if width_now > 0.0 else 0.0 * widths_after
 
-    def best_first(self, now: Knowledge | StackKnowledge, contained: Knowledge | StackKnowledge) -> pd.DataFrame:
+    def best_first(self, now: Knowledge | StackKnowledge, contained: Knowledge | StackKnowledge) -> _Ranked:
         """Return the candidates by the gain of measuring each next, the best first."""
         widths, promised = self._narrowed(contained, self.contained)
         # The intervals of a stack contain all of its uncertainty.
         gain = promised if contained is now else self._narrowed(now, self.start)[1]
-        per_cost = gain / self.options["cost"].to_numpy(float)
-        frame = self.options.assign(width=widths, gain=promised, gain_per_cost=per_cost)
+        per_cost = gain / self.options["cost"]
+        columns = {**self.options, "width": widths, "gain": promised, "gain_per_cost": per_cost}
         # A cheap run that narrows next to nothing is no advice: those with a good part of the largest gain come first.
         narrows_little = gain < LEAST_SHARE * gain.max(initial=0.0)
         # Of equal gains, such as none, the cheaper first.
-        return frame.iloc[np.lexsort((frame["cost"], -per_cost, narrows_little))]
+        order = np.lexsort((self.options["cost"], -per_cost, narrows_little))
+        return _Ranked(order, {name: cells[order] for name, cells in columns.items()})
 
-    def batch(self, ranked: pd.DataFrame, k: int, within: float | None) -> pd.DataFrame:
+    def batch(self, ranked: _Ranked, k: int, within: float | None) -> Columns:
         """Return up to k candidates in order, each chosen as if those before it had been measured."""
-        now, contained, rows = self.start, self.contained, list[pd.DataFrame]()
-        while len(ranked) and ranked["gain_per_cost"].iloc[0] > 0.0:
-            rows.append(ranked.iloc[:1])
-            if len(rows) == k or (within is not None and ranked["width"].iloc[0] <= within):
+        now, contained = self.start, self.contained
+        places, rows = list[int](), [{name: cells[:0] for name, cells in ranked.columns.items()}]
+        while len(remaining := np.flatnonzero(~np.isin(ranked.order, places))):
+            first = {name: cells[remaining[:1]] for name, cells in ranked.columns.items()}
+            if first["gain_per_cost"][0] <= 0.0:
                 break
-            place = int(ranked.index[0])
-            now, contained = (after := now.after(place)), after if contained is now else contained.after(place)
-            ranked = self.best_first(now, contained).drop(index=[row.index[0] for row in rows])
-        return pd.concat(rows, ignore_index=True) if rows else ranked.iloc[:0]
+            rows.append(first)
+            places.append(int(ranked.order[remaining[0]]))
+            if len(places) == k or (within is not None and first["width"][0] <= within):
+                break
+            now, contained = (
+                (after := now.after(places[-1])),
+                after if contained is now else contained.after(places[-1]),
+            )
+            ranked = self.best_first(now, contained)
+        return {name: np.concatenate([row[name] for row in rows]) for name in ranked.columns}
 
 
 def _ranking_of(
@@ -416,22 +451,20 @@ def _ranking_of(
     run_variance = float(start.noise[-1]) if band == "prediction" else 0.0
     samples = None if rated_step is None else rated_step.at(candidates.columns)
     rates = {} if samples is None else {"throughput": samples / central}
-    options = pd.DataFrame({**candidates.columns, result.schema.target.name: central, **rates, "cost": prices})
+    options = {**candidates.columns, result.schema.target.name: central, **rates, "cost": prices}
     return _Ranking(options, start, _contained(start, result), width, run_variance)
 
 
-def places_of(target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.DataFrame) -> tuple[dict[str, Any], ...]:
+def places_of(target: Mapping[str, Any], named: Mapping[str, Any], chosen: Columns) -> tuple[dict[str, Any], ...]:
     """Return the chosen configurations as {factor: value}, with the factors that differ from the target's values.
 
     Where none of those is among what the question `named`, these stand before them.
     """
-    rows = chosen.to_dict("records")
-    if not rows:
-        return ()
-    differing = [n for n in target if any(row[n] != target[n] for row in rows)] or list(target)
+    differing = [n for n in target if np.any(chosen[n] != target[n])] or list(target)
     if not {*differing} & {*named}:
         differing = [*named, *(n for n in differing if n not in named)]
-    return tuple({str(n): row[n] for n in differing} for row in rows)
+    rows = zip(*(chosen[n].tolist() for n in differing), strict=True)
+    return tuple(dict(zip(differing, row, strict=True)) for row in rows)
 
 
 def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.DataFrame | None) -> Query | None:

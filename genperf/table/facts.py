@@ -450,14 +450,20 @@ def begins_with_facts(text: str, in_blanks: bool = False) -> bool:
     lines = [row for row in text[: 1 << 16].splitlines() if row.strip() and not row.startswith("#")][:MOST_NAMES]
     titled = in_blanks and len(lines) > 1 and lines[0].rstrip().endswith(":")
     short = [line[:LONGEST_LINE] for line in (lines[1:] if titled else lines)] or [""]
-    pairs = [bool(FORMS.pair.search(line) or FORMS.word_alone.match(line) or failure_of(line)) for line in short]
-    keys = [match["key"] for match in FORMS.pair.finditer(short[0])]
+    begins = FORMS.time_of_day.search(short[0]) is not None or _has_result(short[0])
+    if not (begins or in_blanks or _has_pair(short[0])):
+        return False
+    pairs, keys = [*map(_has_pair, short)], [match["key"] for match in FORMS.pair.finditer(short[0])]
     # `nodes=1  nodes=2  nodes=4` are headers.
     if pairs[0] and 2 * sum(pairs) > len(pairs) and len({*keys}) == len(keys):
         return True
-    begins = FORMS.time_of_day.search(short[0]) is not None or _has_result(short[0])
-    results = [_has_result(line) and (begins or pair) for line, pair in zip(short, pairs, strict=True)]
+    results = ((begins or pair) and _has_result(line) for line, pair in zip(short, pairs, strict=True))
     return (begins or in_blanks) and 2 * sum(results) > len(short)
+
+
+def _has_pair(line: str) -> bool:
+    """Tell whether a line has a key with a value, a word alone or a failure."""
+    return bool(FORMS.pair.search(line) or FORMS.word_alone.match(line) or failure_of(line))
 
 
 def _has_result(line: str) -> bool:
