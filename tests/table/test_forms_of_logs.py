@@ -1,7 +1,9 @@
 """What tools print, a file a run or all in one: each form is read by its shape, and the law behind it is found."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -23,259 +25,77 @@ def rate(count: int) -> float:
     return 400.0 * count**0.93
 
 
-def clock(seconds: float) -> str:
-    return f"{int(seconds // 60)}m{seconds % 60:.3f}s"
-
-
 def steps(line: Callable[[int], str], count: int = 20) -> str:
     return "\n".join(line(step) for step in range(1, count)) + "\n"
 
 
-#: A form → the text of the run at a count, the quantity and the times its value is that of `rate`.
-A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], float]]] = {
-    "rates of each device in words": (
-        lambda n: (
-            steps(lambda i: f"Iter #{i}: {rate(n) / n:.1f} img/sec per GPU")
-            + f"Total img/sec on {n} GPU(s): {rate(n):.1f}"
-        ),
-        "Total img/sec",
-        rate,
-    ),
-    "the rate of each device by its number": (
-        lambda n: steps(lambda i: f"step {i} " + " ".join(f"gpu{k}: {rate(n) / n:.2f} img/s" for k in range(n))),
-        "throughput", rate,
-    ),
-    "an amount so far under the name of a rate, and a test between the steps": (
-        lambda n: steps(lambda i: f"step={i}\n perf/total_tokens={i * n * 64:,}\n perf/tokens_per_second={rate(n):.1f}")
-        + f"mAP50: 100%|##| 9/9 [00:20<00:00, tokens_per_second={rate(1) / 9:.1f}]\n",
-        "perf/tokens_per_second",
-        rate,
-    ),
-    "tests alone, and a training beside one": (
-        lambda n: steps(lambda i: ("Test: 1" if n < 8 else "loss train: 2, val: n/a") + f" | images/s: {rate(n):.1f}"),
-        "images/s", rate,
-    ),
-    "a bare time with its unit attached": (
-        lambda n: steps(lambda i: f"iter {i}: loss {9 - i / 10:.2f}, time {1e6 / rate(n):.2f}ms, mfu 30.12%"), "time",
-        lambda n: 1e6 / rate(n),
-    ),
-    "a log between bars": (
-        lambda n: steps(
-            lambda i: f"01-01 00:{i + 10} | INFO | 1: {i} / 20 loss=2, wps={rate(n):.1f}, bsz={64 * n}, wall={i}"
-        ),
-        "wps", rate,
-    ),
-    "the time of a shell": (
-        lambda n: f"epoch 1 done\n\nreal\t{clock(1e5 / rate(n))}\nuser\t{clock(n * 1e5 / rate(n))}\nsys\t0m1.000s\n",
-        "real", lambda n: 1e5 / rate(n),
-    ),
-    "a step and a loss before the key": (
-        lambda n: steps(lambda i: f"step {i} loss 2.{i} images/sec: {rate(n):.1f}"), "images/sec", rate,
-    ),
-    "a count and its rate": (
-        lambda n: f"data_received....: 3 MB 53 kB/s\nhttp_reqs........: {60 * rate(n):.0f} {rate(n):.3f}/s\n",
-        "http_reqs", rate,
-    ),
-    "a table of the devices before the steps": (
-        lambda n: (
-            "+-----+------------------+\n| GPU  Name | Memory-Usage |\n|-----+------------------|\n"
-            "| 0  A100 | 3MiB / 81920MiB |\n| 1  A100 | 3MiB / 81920MiB |\n+-----+------------------+\n"
-            + "".join(f"+ export VARIABLE_{i}\n" for i in range(40))
-            + steps(lambda i: f" iteration {i}/ 500 | elapsed time per iteration (ms): {4e6 / rate(n) + i % 2:.1f}")
-        ),
-        "elapsed time per iteration (ms)",
-        lambda n: 4e6 / rate(n),
-    ),
-    "what was timed before the steps, and a part that counts one": (
-        lambda n: (
-            f"using world size: {4 * n}\nload-checkpoint took 3.5 s\n  world_size ................... 1\n"
-            + steps(lambda i: f"iteration {i}: step_time: {4e4 / rate(n):.2f} s")
-        ),
-        "step_time", lambda n: 4e4 / rate(n),
-    ),
-    "a clock that is set back, after the program itself": (
-        lambda n: (
-            "import torch\ndef main(gpus=7):\n    self.world_size = 3\n"
-            + steps(lambda i: f"step:{i}/60 train_time:{(i if i > 2 else i + 3) * 4e6 / rate(n):.0f}ms lr:{i}", 60)
-        ),
-        "train_time", lambda n: 59 * 4e6 / rate(n),
-    ),
-    "pairs between blanks, and a time of day": (
-        lambda n: steps(lambda i: f"| Device=xla:0/{i} Step={i} Loss=0.{i} Rate={rate(n):.1f} Time=07:29:39"),
-        "Rate", rate,
-    ),
-    "a bar over what is prepared": (
-        lambda n: (
-            "Map: 100%|████| 669/669 [00:00<00:00, 3076.21 examples/s]\n"
-            + 30 * "Resolving data files: 100%|██| [00:00, 9s/it]\nvocab.txt: 100%|██| [00:00, 8s/it]\n"
-            + steps(lambda i: f"Training:  50%|██  | {i}/20 [00:50<00:50, {4e4 / rate(n):.2f}s/it]")
-        ),
-        "s/it", lambda n: 4e4 / rate(n),
-    ),
-    "the day and the hour before the file": (
-        lambda n: steps(lambda i: f"I1231 01:43:{i + 10}.902 78 Train.cpp:7] epoch: 1 | bch(ms): {4e6 / rate(n):.2f}"),
-        "bch(ms)", lambda n: 4e6 / rate(n),
-    ),
-    "ranks by number before each line": (
-        lambda n: steps(lambda i: f"[INFO|DP={i % 2}|PP=0|TP=0]: iteration: {i} | tokens_per_sec: {rate(n):.1f}"),
-        "tokens_per_sec", rate,
-    ),
-    "a loss of the validation beside that of the training": (
-        lambda n: steps(lambda i: f"Epoch 0: train_loss=7.{i}, step_timing in s={800 / rate(n):.3f}, val_loss=7"),
-        "step_timing in s", lambda n: 800 / rate(n),
-    ),
-    "words per second in bars": (
-        lambda n: f" using {n} GPUs (max tokens per GPU = 4000)\n"
-        + steps(lambda i: f"| epoch 001: {i}000 / 9 loss=9.68 (10.49), wps={rate(n) + i % 2:.1f}, wpb=3{i}, bsz=1{i}"),
-        "wps", rate,
-    ),
-    "the data beside the step": (
-        lambda n: steps(lambda i: json.dumps({"iter": 100 * i, "data_time": 0.1 / i, "time": round(800 / rate(n), 4)})),
-        "time", lambda n: 800 / rate(n),
-    ),
-    "a time that is equal to another": (
-        lambda n: f"Iteration time ~{800 / rate(n):.3f} s\n9k iterations * 0.9 sec = 1.8 hours\n",
-        "time", lambda n: 800 / rate(n),
-    ),
-    "seconds in one digit": (
-        lambda n: steps(lambda i: f"Global step {i}: loss = 1.{i}, time per step = 0:00:{800 / rate(n):.3f}"),
-        "time per step", lambda n: 800 / rate(n),
-    ),
-    "a bar beside what was validated": (
-        lambda n: steps(lambda i: f"Epoch {i}/9\n4/4 ━ 3s {8e5 / rate(n):.2f}ms/step - loss: 1.{i} - val_loss: 2.{i}"),
-        "ms/step", lambda n: 8e5 / rate(n),
-    ),
-    "hours before a word": (
-        lambda n: f"loss 0.3\nTraining completed in 2:00:{8 + 1e3 / rate(n):09.6f} on {n} processes\n",
-        "completed in", lambda n: 7208 + 1e3 / rate(n),
-    ),
-    "a time behind its unit": (
-        lambda n: f" {n * 970:,.2f} msec task-clock  #  {n * 0.97:.3f} CPUs utilized\n"
-        + f"  {1e5 / rate(n):.6f} seconds time elapsed\n",
-        "time elapsed", lambda n: 1e5 / rate(n),
-    ),
-    "a settings file with sections": (
-        lambda n: f"[run]\nmodel = resnet\n[result]\nthroughput = {rate(n):.2f}\n", "throughput", rate,
-    ),
-    "nested objects": (
-        lambda n: json.dumps(
-            {
-                "config": {"model": {"layers": 12}, "parallel": {"tp": 1}, "train": {"micro_batch": 4}},
-                "results": {"tokens_per_second": rate(n), "step_time_ms": 4e6 * n / rate(n)},
-            }
-        ),
-        "step_time_ms",
-        lambda n: 4e6 * n / rate(n),
-    ),
-}  # fmt: skip
+def rows_in(name: str) -> dict[str, tuple[dict[str, Any], str]]:
+    """Return the sections of a text file: by its title the head and what stands below it."""
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8").rstrip("\n")
+    parts = (section.split("\n", 2) for section in text.split("\n== ")[1:])
+    return {title: (json.loads(head), f"{below}\n") for title, head, below in parts}
 
 
-#: A command that takes a table opens these folders as a question does: of lines alike, of pairs and of objects.
-OPENED = {"a log between bars", "pairs between blanks, and a time of day", "nested objects"}
+def written(template: str, **names: Any) -> str:
+    """Return a text whose braces are evaluated, with each line behind `*19 ` so often, for i from 1 on."""
+    text = ""
+    for times, lines in groupby(template.splitlines(), lambda line: re.match(r"(?:\*([\dn*]+) )?", line)[1]):  # type: ignore[index]
+        block = "".join(f"{line.partition(' ')[2] if times else line}\n" for line in lines)
+        for i in range(1, eval(times or "1", names) + 1):
+            text += eval(f'f"""{block}"""', {**names, "i": i, "rate": rate})
+    return text
 
 
-@pytest.mark.parametrize("form", A_FILE_A_RUN)
-def test_a_file_a_run_with_its_count_in_the_name(tmp_path: Path, form: str) -> None:
-    text_of, quantity, law = A_FILE_A_RUN[form]
-    for count in COUNTS:
-        (tmp_path / f"{count}gpu.txt").write_text(text_of(count), encoding="utf-8")
-    answer = ask(str(tmp_path), at={"gpus": 16}, want=quantity)
-    assert answer.answers[0].value == pytest.approx(law(16), rel=0.2)
-    if form in OPENED:
-        columns = recognised(str(tmp_path)).source.columns
-        assert [*columns] == [*understood(open_files([tmp_path])).columns]
+#: A table or a question of each folder that `folders.txt` writes down.
+FOLDERS = rows_in("folders.txt")
 
 
-def many(name: str, text: Callable[[int], str | bytes], counts: Iterable[int] = COUNTS) -> dict[str, str | bytes]:
-    """Return a file for each count."""
-    return {name.format(n=n): text(n) for n in counts}
+@pytest.mark.parametrize("case", FOLDERS)
+def test_a_folder_with_files_for_each_count(tmp_path: Path, case: str) -> None:
+    head, templates = FOLDERS[case]
+    templates = templates if templates.startswith("--- ") else f"--- {{n}}gpu.txt\n{templates}"
+    _, *parts = re.split(r"^--- (.*)\n", templates, flags=re.MULTILINE)
+    for n in head.get("counts", COUNTS):
+        names = {"n": n, "s": {1: 0.41, 2: 0.42, 4: 0.44, 8: 0.47}.get(n)}
+        for name, template in zip(parts[::2], parts[1::2], strict=True):
+            path = tmp_path / written(name, **names).strip()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(written(template, **names), encoding="utf-8")
+    check(tmp_path, {**head, "value": eval(str(head.get("value", 0)), {"rate": rate})})
+    if head.get("opened"):
+        # A command that takes a table opens these folders as a question does: of lines alike, of pairs and of objects.
+        assert [*recognised(str(tmp_path)).source.columns] == [*understood(open_files([tmp_path])).columns]
 
 
-CRASH = "CUDA out of memory. Tried to allocate 2 GiB\n"
-PERFORMANCE = (
-    "Running on {n} nodes with total {cores} cores\n               Core t (s)   Wall t (s)        (%)\n"
-    "       Time:    {core:.3f}   {wall:.3f}   {n}00.0\n                 (ns/day)    (hour/ns)\n"
-    "Performance:   {rate:.3f}   {each:.3f}\n"
-)
-SCRAPE = '# HELP gc collections\n# TYPE gc counter\ngc{{generation="0"}} 1121.0\nup 1\n'
-NUMBERED = "    GPU 0,1,2,3: NVIDIA A100\n    GPU number: {n}\n"
-#: Nodes, and the devices of each.
-SPREAD = ((1, 1), (1, 2), (1, 4), (2, 4), (4, 4))
-METHODS = (("Plain ring", 588), ("Tree", 693))
-#: What files say → the files, the columns that are read (or are not there: None), and a question with its answer.
-FILES: dict[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], dict[str, str], float]] = {
-    "the errors of a job are part of its log": (
-        {**many("job-{n}.out", lambda n: f"SLURM_NTASKS={n}\n" + steps(lambda i: f"step {i} images/sec: {rate(n)}")),
-         "job-1.err": "warning: none\n", "job-16.out": "SLURM_NTASKS=16\n", "job-16.err": CRASH},
-        {"SLURM_NTASKS": [1, 16, 2, 4, 8], "status": ["", "out of memory", "", "", ""]}, {}, 0,
-    ),
-    "ranks that number themselves are none of a run": (
-        many("n{n}.out", lambda n: f"[rank=0] world_size={n}\n" + steps(lambda i: f"[rank={n - 1}] {rate(n)} img/s")),
-        {"rank": None, "img/s": [rate(n) for n in COUNTS]}, {}, 0,
-    ),
-    "errors that are no text lose no run": (
-        {**many("job-{n}.out", lambda n: f"gpus: {n}\n" + steps(lambda i: f"step {i} images/sec: {rate(n)}")),
-         **many("job-{n}.err", lambda n: b"\x00\xff\xfe" * 9)},
-        {"gpus": [*COUNTS]}, {}, 0,
-    ),
-    "an option of a launcher counts processes, and a capital is another option": (
-        many("job.{n}", lambda n: f"aprun -n {n} -N 64 ./solve\nTOTAL TIME : {6400 / n:.2f} s\n", (64, 128, 256)),
-        {"np": [128, 256, 64], "N": [64] * 3}, {"ranks": "512"}, 12.5,
-    ),
-    # What was simulated in a day says what the time on the wall did.
-    "names with units stand over the numbers behind a key": (
-        many("N{n}.log", lambda n: PERFORMANCE.format(
-            n=n, cores=64 * n, core=6400.5 + n, wall=100.5 / n, rate=8.5 * n, each=24 / 8.5 / n), (1, 2, 4)),
-        {"Wall t (s)": [100.5, 50.25, 25.125], "Performance (ns/day)": [8.5, 17, 34]}, {"nodes": "8"}, 68.0,
-    ),
-    "steps of accumulation without a batch leave the work open": (
-        many("{n}.log", lambda n: f"num_processes: {n}\nGradient Accumulation steps = 4\n"
-             f"'train_samples_per_second': {23.0 * n**0.98:.3f}\n"),
-        {}, {"processes": "16"}, 23.0 * 16**0.98,
-    ),
-    "a number of gpus counts beside a list of those of a node": (
-        many("{n:02}/train.log", lambda n: NUMBERED.format(n=n)
-             + steps(lambda i: f"iter {i} time: {0.5 + n / 1e4:.4f}  loss: 2.{i}"), (4, 8, 16)),
-        {}, {"gpus": "32"}, 0.503,
-    ),
-    "the number of a job in the name of a file is none of its counts": (
-        {f"train_n{n}-{job}.out": f"step_time: {9 / n} s\n" for n, job in ((1, 18325), (2, 18377), (4, 18512))},
-        {"n": [1, 2, 4]}, {"nodes": "4"}, 2.25,
-    ),
-    "a number that all names of files have is none of their counts, and many workers may print what is no fact": (
-        {f"n{n}-900.out": "(77, 3)\n" * 2 * n + f"Total time: {9 / n} s\n" for n in (1, 2, 4, 16)},
-        {"n": [1, 16, 2, 4], "Total time": [9, 0.5625, 4.5, 2.25]}, {}, 0,
-    ),
-    "a run without its count of devices says its nodes": (
-        {f"{n}.log": f"Nodes: {m}\nGPUs/Node: 2\n{count}step_time: 9.{n} s\n"
-         for n, m, count in ((1, 1, ""), (2, 2, "World Size: 4\n"), (3, 4, "World Size: 8\n"))},
-        {"World Size": [2, 4, 8]}, {}, 0,
-    ),
-}  # fmt: skip
+def check(path: Path, head: dict[str, Any]) -> None:
+    """Check the columns of a source, those that are there and those that are not, and the answer of a question."""
+    columns = understood(open_files([path]) if path.is_dir() else path).columns if "columns" in head else {}
+    for name, cells in head.get("columns", {}).items():
+        kind = str if cells and isinstance(cells[0], str) else float
+        assert (cells is None and name not in columns) or [kind(cell) for cell in columns[name]] == cells
+    if question := head.get("at", {} if "columns" in head else {"gpus": 16}):
+        room = 0.1 if "at" in head else 0.2 if "want" in head else 0.06
+        answer = ask(str(path), head.get("want"), at=question)
+        assert answer.answers[0].value == pytest.approx(head["value"], rel=room)
 
 
-#: Cases of one file each stand in `files.txt`.
-SECTIONS = Path(__file__).with_name("files.txt").read_text(encoding="utf-8").rstrip("\n").split("\n== ")[1:]
-for title, head, text in (section.split("\n", 2) for section in SECTIONS):
-    case = {"columns": {}, "at": {}, "value": 0.0, **json.loads(head)}
-    FILES[title] = {case["file"]: f"{text}\n"}, case["columns"], case["at"], case["value"]
+FILES = rows_in("files.txt")
 
 
 @pytest.mark.parametrize("case", FILES)
 def test_what_files_say(tmp_path: Path, case: str) -> None:
-    files, expected, question, value = FILES[case]
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    path = tmp_path / next(iter(files)) if len(files) == 1 else tmp_path
-    columns = understood(path if len(files) == 1 else open_files([path])).columns
-    assert [name for name, cells in expected.items() if cells is None and name in columns] == []
-    for name, cells in expected.items():
-        kind = str if cells and isinstance(cells[0], str) else float
-        read = [kind(cell) for cell in columns.get(name, ())]
-        assert read == (cells or [])
-    if question:
-        assert ask(str(path), at=question).answers[0].value == pytest.approx(value, rel=0.1)
+    head, text = FILES[case]
+    (tmp_path / head["file"]).parent.mkdir(exist_ok=True)
+    (tmp_path / head["file"]).write_text(text, encoding="utf-8")
+    check(tmp_path / head["file"], head)
+
+
+def test_errors_that_are_no_text_lose_no_run(tmp_path: Path) -> None:
+    for n in COUNTS:
+        log = f"gpus: {n}\n" + steps(lambda i, n=n: f"step {i} images/sec: {rate(n)}")  # type: ignore[misc]
+        (tmp_path / f"job-{n}.out").write_text(log, encoding="utf-8")
+        (tmp_path / f"job-{n}.err").write_bytes(b"\x00\xff\xfe" * 9)
+    check(tmp_path, {"columns": {"gpus": [*COUNTS]}})
 
 
 def test_a_version_is_no_time() -> None:
@@ -294,44 +114,6 @@ def test_objects_inside_objects_end_in_an_answer_or_a_message(tmp_path: Path, de
     (tmp_path / "deep.json").write_text(text, encoding="utf-8")
     with pytest.raises(TableError):
         understood(tmp_path / "deep.json")
-
-
-#: Forms of one file that hold the same law, each by a mechanism of its own.
-OF_ONE_MECHANISM = {
-    "a count before the colon": "".join(f"{n} GPUs: {rate(n):.1f} img/s (speedup {n**0.93:.2f}x)\n" for n in COUNTS),
-    "sentences in a list": "Last night:\n" + "".join(f"- on {n} GPUs we got {rate(n):.1f} img/s\n" for n in COUNTS),
-    "commands of as many words as their results": "".join(
-        f"torchrun --nproc_per_node={n} train.py --lr 0.1\nepoch 1 took {rate(n):.1f} s\n" for n in COUNTS
-    ),
-    "a count in a path": "".join(f"Solve/gpus-{n}-8  100  {rate(n):.1f} img/s\n" for n in COUNTS),
-    "a frame": "┌──────┬───────┐\n│ GPUs │ img/s │\n├──────┼───────┤\n"
-    + "".join(f"│ {n:<4} │ {rate(n):5.1f} │\n" for n in COUNTS)
-    + "└──────┴───────┘\n",
-    "a row of counts above one of results": f"GPUs,{','.join(map(str, COUNTS))}\n"
-    + f"img/s,{','.join(f'{rate(n):.1f}' for n in COUNTS)}\n",
-    "blocks that share their count": "A,,,B,\nGPUs,img/s,,GPUs,seq/s\n"
-    + "".join(f"{n},{rate(n):.1f},,{n},{rate(n) / 2:.1f}\n" for n in COUNTS),
-    "columns with numbered rows": json.dumps(
-        {"gpus": dict(enumerate(COUNTS)), "img/s": dict(enumerate(round(rate(n), 1) for n in COUNTS))}
-    ),
-    "printed dictionaries": "".join(f"{ {'gpus': n, 'img/s': round(rate(n), 1)} }\n" for n in COUNTS),
-    "double bars": "||GPUs||img/s||\n" + "".join(f"|{n}|{rate(n):.1f}|\n" for n in COUNTS),
-    "devices by their kind": "devices,img/s\n" + "".join(f"{n} P100s,{rate(n):.1f}\n" for n in COUNTS),
-    "a word with a digit before the count": "gpus of,img/s\n" + "".join(f"v5p-{n},{rate(n):.1f}\n" for n in COUNTS),
-}
-
-
-@pytest.mark.parametrize("form", OF_ONE_MECHANISM)
-def test_one_file_by_one_mechanism(tmp_path: Path, form: str) -> None:
-    (tmp_path / "runs.txt").write_text(OF_ONE_MECHANISM[form])
-    columns = understood(tmp_path / "runs.txt").columns
-    assert [*map(float, COUNTS)] in [[float(cell) for cell in cells] for cells in columns.values() if _numeric(cells)]
-    measured = [round(rate(n), 1) for n in COUNTS]
-    assert measured in [[float(cell) for cell in cells] for cells in columns.values() if _numeric(cells)]
-
-
-def _numeric(cells: object) -> bool:
-    return all(str(cell).replace(".", "", 1).isdigit() for cell in cells)  # type: ignore[attr-defined]
 
 
 @cases_in_text("line, found")

@@ -313,67 +313,11 @@ def test_a_few_rows_between_blanks_are_no_table_of_a_log(tmp_path: Path) -> None
 
 
 COUNTS, SECONDS = (1, 2, 4, 8), (0.41, 0.42, 0.44, 0.47)
-#: A folder of one run, for a count and the seconds of a step: path → text.
-FOLDERS = {
-    "a tracker's": lambda n, s: {
-        f"run{n}/params/num_gpus": f"{n}",
-        f"run{n}/metrics/step_time": "".join(f"17000000000{k:02} {s} {k}\n" for k in range(10)),
-        f"run{n}/meta.yaml": f"run_id: run{n}\nstart_time: 17000000{n}\nstatus: 3\n",
-    },
-    "scalars by their tag": lambda n, s: {
-        f"run-{n}gpus-tag-perf_step_time.csv": "Wall time,Step,Value\n"
-        + "".join(f"17000000{k:02}.0,{k},{s}\n" for k in range(10))
-    },
-    "lines that count on": lambda n, s: {
-        f"result_{n}gpus.json": "".join(
-            f'{{"training_iteration": {k}, "env_steps": {8000 * k}, "step_s": {s}, "num_gpus": {n}}}\n'
-            for k in range(1, 9)
-        )
-    },
-    "a batch of all beside a nameless count": lambda n, s: {
-        f"train.n{n}.log": "".join(f"step {k} | bsz: {512 * n} | step time: {s} s\n" for k in range(10))
-    },
-    "settings with a path, loaders and notes beside logs by date": lambda n, s: {
-        f"exp{n}/config.yaml": f"model: vit\noutput_dir: /scratch/exp{n}\nworld_size: {n}\nworkers: 5\n",
-        f"exp{n}/2026030{n}.log": steps(s),
-        "README.md": "# Runs\n\nRuns on 1 to 8 GPUs of one node, March 2026.\n",
-        "run_all.sh": "#!/bin/bash\nfor n in 1 2 4 8; do\n  sbatch job.sh $n\ndone\n",
-        "prep/tokenize.log": "".join(f"shard {k} done in 12.{k} s (8120 docs/s)\n" for k in range(10)),
-    },
-    "a job's script": lambda n, s: {
-        f"try-{n}/job.sbatch": f"#!/bin/bash\n#SBATCH -N {max(1, n // 2)}\n"
-        f"#SBATCH --gres=gpu:a100:{min(n, 2)}\nsrun python train.py\n",
-        f"try-{n}/slurm-86754{n}.out": steps(s),
-    },
-    "some in milliseconds": lambda n, s: {f"{n}gpus.log": steps(s) if n % 4 else steps(1e3 * s, "ms")},
-    "logs of ranks": lambda n, s: {f"np{n}_a/rank{k}.log": steps(s) for k in range(n)},
-    "a tracker's folder beside the log": lambda n, s: {
-        f"exp{n}/train.log": steps(s),
-        f"exp{n}/wandb/run-{n}/files/config.yaml": f"num_gpus:\n  desc: null\n  value: {n}\n",
-        f"exp{n}/wandb/run-{n}/files/wandb-summary.json": f'{{"_runtime": {100 + n}, "loss": 3.2}}',
-    },
-    "nodes and the devices of each": lambda n, s: {
-        f"exp{n}/hparams.yaml": f"num_nodes: {max(1, n // 2)}\ndevices: {min(n, 2)}\n",
-        f"exp{n}/train.log": steps(s),
-    },
-    "folders called nodes x devices": lambda n, s: {f"{max(1, n // 2)}x{min(n, 2)}/train.log": steps(s)},
-    "a process that sees one of them": lambda n, s: {f"ws{n}.log": f"rank: 0, n_gpu: 1\nworld_size: {n}\n{steps(s)}"},
-}
 
 
 def steps(seconds: float, unit: str = "s") -> str:
     """Return the log of a run with steps of so many seconds, of which the first took longer."""
     return "".join(f"step {k}: loss 3.{k}, step time: {seconds * (1 + 3 * (k < 1)):.5g} {unit}\n" for k in range(12))
-
-
-@pytest.mark.parametrize("form", FOLDERS)
-def test_a_folder_of_runs_is_asked_for_a_count(form: str, tmp_path: Path) -> None:
-    for n, seconds in zip(COUNTS, SECONDS, strict=True):
-        for name, text in FOLDERS[form](n, seconds).items():
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_text(text)
-    answer = ask(str(tmp_path), gpus=16)
-    assert answer.facts.expected.value.value == pytest.approx(0.5, rel=0.06)
 
 
 @pytest.mark.parametrize("kind", ["gztar", "zip"])
