@@ -143,9 +143,6 @@ def test_nothing_is_said_beside_its_own_probability_of_being_false(count: float,
     assert words in turn_sentence(turn)
 
 
-RATE = {"gpus": [1, 2, 4, 8], "DDP (img/s)": [410.0, 792, 1530, 2905]}
-
-
 #: Columns of runs and a question → patterns of the card; those behind a `!` are not there.
 @cases_in_text("case, columns, at, patterns")
 def test_what_a_card_says(case: str, columns: Any, at: Any, patterns: Any) -> None:

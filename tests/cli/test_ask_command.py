@@ -148,12 +148,6 @@ def test_the_numbers_fit_together(shell: Shell) -> None:
     assert "throughput" not in epochs
 
 
-NUMBERED = csv_of(
-    "num_gpus,num_nodes,micro_batch_size,images_per_sec",
-    ((n, max(n // 8, 1), 32, 300 * n * 0.97 ** np.log2(n)) for n in (1, 2, 4, 8, 16, 32)),
-)
-
-
 #: A table and a question → a number of the answer, and the room around it.
 @cases_in_text("case, text, question, name, value, room")
 def test_a_number_of_an_answer(
@@ -278,16 +272,7 @@ CAPTIONED = {
     "<tr><td>1</td><td>62.1</td></tr><tr><td>2</td><td>32.0</td></tr><tr><td>4</td><td>16.9</td></tr></table>",
     "md": "Time per epoch (min)\n\n| GPUs | R50 |\n|---|---|\n| 1 | 62.1 |\n| 2 | 32.0 |\n| 4 | 16.9 |\n",
 }
-PRICED = (
-    "instance,gpus,$/hour,images/sec\np3.2xlarge,1,3.06,360\np3.8xlarge,4,12.24,1390\n"
-    "p3.16xlarge,8,24.48,2650\n2x p3.16xlarge,16,48.96,5050\n4x p3.16xlarge,32,97.92,9600\n"
-)
-TWO_NETS = csv_of(
-    "run,imgs/s",
-    ((f'"{net}, {n} GPUs, batch 64"', n * rate) for net, rate in (("R50", 350), ("VGG", 150)) for n in (8, 16, 32)),
-)
 PHASES = "ranks,forward,backward,allreduce,all\n4,12.1,24.2,2.1,38.4\n8,6.1,12.2,3.2,21.5\n16,3.1,6.2,4.3,13.6\n"
-LETTERS = "nproc,t_fwd,t_bwd,t_comm,t_step\n1,.101,.203,0,.31\n2,.101,.204,.021,.331\n4,.102,.204,.034,.346\n"
 SHARES = "nodes,GPUs,TPS/GPU,Total TPS,MFU\n1,12,6457,77490,24.2%\n2,24,5529,132708,20.8%\n4,48,4937,236991,18.6%\n"
 
 

@@ -202,10 +202,7 @@ def test_factors_that_do_not_vary_are_harmless(family, table):
         assert np.all(seconds > 0)
 
 
-FEW = {"workers": [1, 2, 4, 8], "nodes": [1, 1, 1, 1], "batch": [32] * 4}
 RING = "2*beta_r*(1 - nodes/workers) + 2*alpha*(workers - 1)"
-TOGETHER_ON_A_NODE = "where(workers > 1 and nodes <= 1, alpha_r + beta_r*(workers - 2), 0)"
-MORE = {"workers": [1, 2, 4, 8, 16], "nodes": [1, 1, 1, 1, 2], "batch": [32] * 5}
 
 
 @cases_in_text("name, columns, expected")

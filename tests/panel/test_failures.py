@@ -16,7 +16,6 @@ WORDS = [
     "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "Failure", "error", "killed",
     "crash", "crashed",
 ]  # fmt: skip
-STATES = "b,t,s\n1,1,ok\n2,,oom\n"
 
 
 def read(text: str, **options: Any) -> gp.Table:

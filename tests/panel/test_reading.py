@@ -19,30 +19,12 @@ NUMBERS = [1.0, 2.0, 4.0, 8.0]
 
 
 STEP = {"gpus": NUMBERS, "step_s": NUMBERS}
-TWICE = {"gpus": [1, 1, 2, 2], "step_s": NUMBERS}
 LAYOUT = {"gpus": NUMBERS, "dp": NUMBERS, "gbs": NUMBERS, "samples/s": [93.1, 85.2, 71.3, 60.4]}
-REPEATED = {"gpus": [1, 1, 2, 2], "n": [64, 128, 64, 128], "run": [1, 2, 3, 4], "time_s": [1.12, 2.31, 0.63, 1.24]}
-BATCH_OF_GROUPS = {"gpus": [1, 2, 4] * 2, "batch size": [16] * 6, "net": ["a"] * 3 + ["b"] * 3, "step_s": [1.0] * 6}
-SHORT_SERIES = {"gpus": [1, 2, 4, 8, 1, 8], "model": list("aabbcc"), "images_per_s": [1.0, 2.0, 4.0, 8.0, 1.5, 9.0]}
-WATCHED = {"sm_clock.min": [1500.0, 1530.0, 1500.0, 1530.0], "slowest_rank": [0, 1, 1, 3]}
 RATES = {"gpus": NUMBERS, "train_runtime": NUMBERS, "train_samples_per_second": NUMBERS}
-ACCURACY = {"gpus": [1, 2, 4, 8], "t_s": [9.0, 4.8, 2.6, 1.4], "train_acc": [0.61, 0.6, 0.58, 0.57]}
 LINES = {"iteration": [1, 2, 1, 2], "gpus": [8, 8, 16, 16], "iter_time": NUMBERS}
-VARIANTS = {"n": NUMBERS, "Time_Std": [10.0, 5.3, 2.9, 1.7], "Time_Opt": [8.1, 4.2, 2.3, 1.3]}
 HOURS = {"gpus": [4, 4, 8, 16, 16], "mbs": [8, 16, 8, 8, 16], "wall (h)": [2.4, 2.4, 1.4, 0.9, 0.9]}
 SHARES = {"gpus": [1, 2, 4], "a TFLOP/s/GPU": [1024.4, 1007.7, 985.2], "b / a": ["99.7 %", "102.3 %", "103.4 %"]}
-DAYS = {"when": [f"2024-01-0{k} 10:00" for k in (2, 3, 4)] * 2, "host": list("aaabbb"), "gpus": [1, 2, 4] * 2}
-DATED = {"date": list("xxyyxyzz"), "net": list("aaaabbbb"), "gpus": [1, 2, 4, 8] * 2, "images/s": NUMBERS * 2}
-REMARKED = {"net": list("aaaabbbb"), "gpus": [1, 2, 4, 8] * 2, "s": NUMBERS * 2, "notes": ["ok", "", "", "again"] * 2}
 SIZES = {"n": [64, 64, 128, 128], "threads": [1, 2, 1, 2], "time_s": [1.12, 0.63, 2.31, 1.24]}
-SERIAL = {"mode": ["SEQ", "MPI", "MPI", "MPI"], "processes": [1, 2, 4, 8], "time_s": [9.0, 4.8, 2.6, 1.4]}
-ITERATIONS = {"gpus": NUMBERS, "batch_size": [32] * 4}
-#: Two precisions at three batches, of which the second was run at two of the three counts.
-CROSSED = [(n, p, b) for n in (1, 2, 4) for p in ("bf16", "fp32") for b in (8, 16, 32) if (n, p, b) != (4, "fp32", 16)]
-CROSSED_BATCHES = {
-    **dict(zip(("gpus", "precision", "batch_per_gpu"), map(list, zip(*CROSSED, strict=True)), strict=True)),
-    "step_s": [0.2 + 0.01 * k for k in range(len(CROSSED))],
-}
 
 
 #: What columns are → the columns, and the roles that they get; a role of None is not there.
@@ -261,13 +243,11 @@ def test_an_epoch_of_as_many_steps_at_every_count_is_no_work_that_all_share() ->
 
 
 GRID = {"topology": ["2x2x2", "2x2x4", "2x4x4", "4x4x4"], "chips": [8, 16, 32, 64], "step_s": [1.3, 1.33, 1.37, 1.42]}
-SLICE = {"slice": ["v5e-8", "v5e-16", "v5e-32", "v5e-64"], "step_s": [1.3, 1.33, 1.37, 1.42]}
 NAMED = {
     "resolution": ["ne30"] * 4 + ["ne120"] * 4,
     "nodes": [8, 16, 32, 64] * 2,
     "SYPD": [3.8, 7.2, 12.7, 20.3, 0.2, 0.4, 0.78, 1.55],
 }
-PODS = {"pods": [1, 1, 2, 2, 4, 4], "replicas per pod": [1, 2] * 3, "rps": [40, 79, 78, 151, 152, 289]}
 
 
 @cases_in_text("columns, asked, alike")

@@ -48,49 +48,6 @@ def titan(gpus: int, rate: float, crashed: bool = False) -> str:
     return "\n".join(lines) + "\n" + (OUT_OF_MEMORY if crashed else "")
 
 
-def trainer(gpus: int, quoted: bool) -> str:
-    """What the Hugging Face Trainer prints: dictionaries, since version 5 with quoted numbers, and a bar."""
-    quote = "'" if quoted else ""
-
-    def printed(entry: dict[str, float]) -> str:
-        return "{" + ", ".join(f"'{k}': {quote}{v:.4g}{quote}" for k, v in entry.items()) + "}"
-
-    lines = [f"[INFO|trainer.py:2414] 2026-06-16 22:30:49,122 >>   Num processes = {gpus}"]
-    lines.append("[INFO|trainer.py:2417] 2026-06-16 22:30:49,122 >>   Instantaneous batch size per device = 8")
-    seconds = 0.5 + 0.02 * gpus**0.3
-    for n in range(10, 101, 10):
-        lines.append(printed({"loss": 3 - n / 100, "grad_norm": 0.42, "learning_rate": 2e-05, "epoch": n / 100}))
-        lines.append(f" {n:2d}%|██████    | {n}/100 [00:{n // 2:02d}<00:30,  {seconds:.2f}s/it]")
-    done = {"train_runtime": 100 * seconds, "train_samples_per_second": 8 * gpus / seconds}
-    lines.append(printed({**done, "train_steps_per_second": 1 / seconds, "epoch": 1.0}))
-    return "\n".join(lines) + "\n"
-
-
-def job(gpus: int, number: int) -> str:
-    """What a job under Slurm leaves: its variables, the program's lines, the accounting at the end."""
-    nodes = max(1, gpus // 4)
-    lines = [
-        "==========================================",
-        f"SLURM_JOB_ID = {number}",
-        "SLURM_JOB_NAME = resnet50_ddp",
-        f"SLURM_JOB_NODELIST = gpu[01-{nodes:02d}]",
-        f"SLURM_NNODES = {nodes}",
-        f"SLURM_NTASKS = {gpus}",
-        "SLURM_CPUS_ON_NODE = 64",
-        "==========================================",
-        "Start: Tue Jun 16 22:30:48 CEST 2026",
-    ]
-    for epoch in range(3):
-        for batch in range(0, 50, 10):
-            took = (0.9 if epoch == batch == 0 else 0.25) + 0.01 * gpus**0.4
-            lines.append(
-                f"Epoch: [{epoch}][{batch:3d}/50] Time {took:6.3f} ({took:6.3f}) Data 0.001 (0.002) Loss 6.9e+00"
-            )
-        lines.append(f"epoch {epoch}: {256 * gpus / (0.25 + 0.01 * gpus**0.4):.1f} images/sec")
-    lines.append("slurmstepd: info: max RSS 18.2 GB")
-    return "\n".join(lines) + "\n"
-
-
 def answered(path: Path, *question: str) -> dict[str, Any]:
     """Return what `genperf PATH` answers to a question, `--at gpus=64` where omitted."""
     with redirect_stdout(StringIO()) as printed, redirect_stderr(StringIO()) as errors:
