@@ -196,7 +196,7 @@ def question_of(
     for name in plan:
         known_name("option among words", f"--{name}", [f"--{option}" for option in OPTIONS_OF_WORDS])
     return Question(
-        hints=checked_hints(hints or {}),
+        hints=checked_hints(hints) if hints else {},
         plan=plan_of(plan.get("samples"), plan.get("deadline"), plan.get("budget"), tokens, plan.get("best")),
         price=None if price is None else price_of(price, per),
         training=training_of(tokens, peak),

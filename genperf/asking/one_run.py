@@ -219,11 +219,11 @@ def row_in(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | GenperfError | None:
-    """Return the only row of a table whose column of devices names one with a known peak, or whose `peak` is given.
+    """Return the row of a table of one whose column of devices names one with a known peak, or whose `peak` is given.
 
     Where the row is a run but for its unknown device or network, the error that says so; None for any other table.
     """
-    row = row_of_cells({name: column[0] for name, column in source.cells.items()}) if len(source) == 1 else {}
+    row = row_of_cells({name: column[0] for name, column in source.cells.items()})
     if "collective" in row and not row.keys().isdisjoint(("busbw", "algbw")):
         return row
     device = next((str(cell) for name, cell in row.items() if plain_name(name) in RUN_WORDS["device"]), "")

@@ -224,7 +224,7 @@ def subject_of(source: Source, question: Question, recognise: Callable[[Source],
 
     Where a row is a run but for an unknown device or network, the table's notes say so.
     """
-    run = row_of_run(source, question.training.peak)
+    run = row_of_run(source, question.training.peak) if len(source) == 1 else None
     if isinstance(run, GenperfError):
         source = replace(source, steps=(*source.steps, Note(f"{run.message}; {run.hint}", "run")))
     return run if isinstance(run, dict) else recognise(source)

@@ -76,16 +76,14 @@ BY_CHANCE = 0.5
 CALIBRATIONS: tuple[float, ...] = tuple(10.0 ** (-k / 10) for k in range(16))
 
 
-def feasibility_of(table: Table) -> Feasibility | None:
-    """Return the probability of fitting, by the need of memory or the factors; None where no run failed.
+def feasibility_of(table: Table) -> Feasibility:
+    """Return the probability of fitting, by the need of memory or the factors, of a table with failed runs.
 
     >>> runs = pd.DataFrame({"batch": [1, 2, 4, 8], "seconds": [1.0, 1.9, 3.8, "OOM"]})
     >>> fits = feasibility_of(gp.read_table(runs, time="seconds", intrinsic="batch"))
     >>> fits.probability({"batch": np.array([4.0, 6.0, 8.0])}).round(2)
     array([0.99, 0.34, 0.01])
     """
-    if table.failures.empty:
-        return None
     runs = _outcomes(table)
     fitted, likelihood = _by_memory(table.panel, runs) or _by_factors(runs, calibrated=False)
     # The factors alone cannot do better than ln 1 = 0.

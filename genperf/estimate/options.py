@@ -41,7 +41,8 @@ class FitOptions(Struct, frozen=True, dict=True):
     hints: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        force_setattr(self, "hints", checked_hints(self.hints))
+        if self.hints:
+            force_setattr(self, "hints", checked_hints(self.hints))
         loss_named(self.loss)
         penalty_named(self.penalty, self.strength if self.lam != "cv" else 0.0)
         solver_named(self.solver)

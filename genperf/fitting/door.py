@@ -186,8 +186,7 @@ def fit_group(
 
     A `model` is `auto` as it was prepared for the table before, for another group.
     """
-    options = FitOptions(hints=hints or {})
-    table = with_devices_per_node(table, options.hints)
+    options, table = _hinted(table, hints)
     with one_blas_thread():
         model = model or model_for(table, AUTO, options)
         if not table.group:
@@ -200,16 +199,26 @@ def fit_group(
 
 def prepared_auto(table: Table, hints: Mapping[str, str] | None = None) -> Model:
     """Return `auto` prepared for the groups of a table."""
-    options = FitOptions(hints=hints or {})
+    options, table = _hinted(table, hints)
     with one_blas_thread():
-        return model_for(with_devices_per_node(table, options.hints), AUTO, options)
+        return model_for(table, AUTO, options)
+
+
+#: The options of `auto` without a hint.
+_UNHINTED = FitOptions()
+
+
+def _hinted(table: Table, hints: Mapping[str, str] | None) -> tuple[FitOptions, Table]:
+    """Return the options of `auto` with hints of the network, and the table with what they say of its nodes."""
+    options = FitOptions(hints=hints) if hints else _UNHINTED
+    return options, with_devices_per_node(table, options.hints) if hints else table
 
 
 def model_named(name: str, options: FitOptions, pool: bool = False) -> Model:
     """Return a model by its name, or for a formula; with `pool` groups of `auto` share how they scale."""
     if name == AUTO:
         return Auto(AUTO, options, pool)
-    if network_of(options.hints) is not None:
+    if options.hints and network_of(options.hints) is not None:
         raise FitError("only auto reads hints of the network", hint="leave --hint out, or --model auto")
     if pool:
         raise FitError("only auto can pool groups", hint="--group A,B with --model auto")
@@ -232,9 +241,9 @@ def model_for(
             names = ", ".join(table.further) or "none"
             hint = f"--also {quantity}=COLUMN:UNIT"
             raise FitError(f"'{quantity}' is no further quantity of the table ({names})", hint=hint)
-    # A hint is about the time of a step.
-    free, further = structs.replace(options, fix={}, hints={}), {}
+    further = {}
     for quantity, further_table in table.further.items():
-        further_model = also_models.get(quantity, AUTO)
+        # A hint is about the time of a step.
+        further_model, free = also_models.get(quantity, AUTO), structs.replace(options, fix={}, hints={})
         further[quantity] = model_named(further_model, free, pool and further_model == AUTO).prepared(further_table)
     return dataclasses.replace(model_named(name, options, pool).prepared(table), further=further)

@@ -125,7 +125,7 @@ class Model(ABC):
             seed=seed,
             metrics=metrics.fit_errors(predicted, measured),
             notes=(*table.notes, *ensemble.notes),
-            feasibility=feasibility_of(table),
+            feasibility=None if table.failures.empty else feasibility_of(table),
         )
 
 

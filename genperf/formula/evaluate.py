@@ -56,15 +56,14 @@ def evaluate_with_gradient(node: Node, values: Mapping[str, Any], by: Collection
 
 def _value(node: Node, values: Mapping[str, Any]) -> Any:
     """Return a node's value."""
-    match node:
-        case Call(function, arguments):
-            return FUNCTIONS[function].value(*[_value(argument, values) for argument in arguments])
-        case Name(name):
-            return values[name]
-        case PowerSum(names):
-            return node.values(_stacked(values[name] for name in names))
-        case Number(value) | Text(value) | Column(value):
-            return value
+    # Of each search hundreds of thousands: tests of the type are faster than patterns.
+    if isinstance(node, Call):
+        return FUNCTIONS[node.function].value(*[_value(argument, values) for argument in node.arguments])
+    if isinstance(node, Name):
+        return values[node.name]
+    if isinstance(node, PowerSum):
+        return node.values(_stacked(values[name] for name in node.names))
+    return node.values if isinstance(node, Column) else node.value
 
 
 def _walk(node: Node, values: Mapping[str, Any], differentiated: frozenset[str]) -> tuple[Any, Gradient]:

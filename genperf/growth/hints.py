@@ -35,10 +35,9 @@ class HintSettings(Struct, frozen=True):
 HINT = HintSettings()
 
 
-def hint_tilt(series: MeasuredSeries) -> Array | None:
+def hint_tilt(series: MeasuredSeries, exchange: float) -> Array | None:
     """Return ln of what a hint multiplies the weights of the curves by, shape (curves,); None where it says nothing."""
-    exchange = series.exchange
-    if exchange is None or not series.in_seconds or not series.on_one_node:
+    if not series.in_seconds or not series.on_one_node:
         return None
     from scipy.special import log_ndtr
 

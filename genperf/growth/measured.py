@@ -133,7 +133,7 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
         return None
     # By all columns, so that the last configuration, to which work is relative, is the same whatever the order of rows.
     order = np.lexsort([*(columns[name] for name in sorted(columns) if name != column), columns[column]])
-    network, works, counted = network_of(hints), panel.work_of_worker, panel.counted_as
+    network, works, counted = network_of(hints) if hints else None, panel.work_of_worker, panel.counted_as
     at, measured = columns[column], medians.measured
     rises = float(np.mean(measured[at == at.max()])) > float(np.mean(measured[at == at.min()]))
     if table.target.either_way and counted == axis.canonical and rises:

@@ -138,7 +138,7 @@ class Weighed(Struct, frozen=True, eq=False, dict=True):
 
 def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weighed]:
     """Return the readings of a series with their posteriors beside its cluster, without those of hardly any weight."""
-    hinted, listed = hint_tilt(series), []
+    hinted, listed = None if series.exchange is None else hint_tilt(series, series.exchange), []
     # Readings that differ beyond the measured counts alone have one posterior.
     posteriors: dict[tuple[float, str, tuple[tuple[float, ...], ...]], Posterior] = {}
     for reading in readings_of(series):
