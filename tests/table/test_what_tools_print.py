@@ -14,39 +14,6 @@ from genperf.cli.main import run
 from genperf.errors import TableError
 from genperf.table.opened import open_files, understood
 
-OUT_OF_MEMORY = """[rank0]: Traceback (most recent call last):
-[rank0]:   File "/opt/venv/lib/python3.12/site-packages/torch/nn/functional.py", line 3494, in cross_entropy
-[rank0]:     return torch._C._nn.cross_entropy_loss(
-[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 7.83 GiB. GPU 0 has a total capacity of 79.10 GiB
-[rank0]: of which 3.88 GiB is free. Process 2437 has 75.21 GiB memory in use.
-E0616 22:31:04.970000 2437 torch/distributed/elastic/multiprocessing/api.py:874] failed (exitcode: 1) local_rank: 0
-"""
-
-
-def titan(gpus: int, rate: float, crashed: bool = False) -> str:
-    """What torchtitan prints; its `tps` is that of one device."""
-    says = "[rank0]:[titan] 2026-06-16 22:30:{n:02d},735 - root - INFO - "
-    lines = [
-        says.format(n=1) + "Starting job: Llama 3 8B training",
-        says.format(n=2) + f"Building 1-D device mesh with ['dp_shard'], [{gpus}]",
-        says.format(n=3) + "CUDA capacity: NVIDIA H100 80GB HBM3 with 79.10GiB memory",
-        says.format(n=4) + "Model llama3 8B size: 8,030,261,248 total parameters",
-        says.format(n=5) + "CUDA memory usage for model: 3.77GiB(4.77%)",
-        says.format(n=6)
-        + f"Trainer is initialized with local batch size 1, global batch size {gpus}, sequence length 8192",
-        says.format(n=7) + "Training starts at step 1",
-    ]
-    for n in range(1, 2 if crashed else 21):
-        tps = rate * (0.25 if n == 1 else 1.0 + 0.002 * (n % 5))
-        step = f"step: {n:2d}  loss: {12 - 0.2 * n:7.4f}  grad_norm:  4.2  memory: 49.66GiB(62.78%)"
-        lines.append(
-            f"{says.format(n=8 + n)}{step}  tps: {round(tps):,}  tflops: {tps / 17:.2f}  mfu: {tps / 170:.2f}%"
-        )
-        if n == 10:
-            lines.append(says.format(n=50) + "[GC] Peforming periodical GC collection. 0.06 seconds.")
-            lines.append(says.format(n=51) + "validate step: 10  loss:  9.9  memory: 51GiB(64%)  tps: 950")
-    return "\n".join(lines) + "\n" + (OUT_OF_MEMORY if crashed else "")
-
 
 def answered(path: Path, *question: str) -> dict[str, Any]:
     """Return what `genperf PATH` answers to a question, `--at gpus=64` where omitted."""
@@ -60,16 +27,6 @@ def answered(path: Path, *question: str) -> dict[str, Any]:
 def first(answer: dict[str, Any]) -> tuple[str, float]:
     one = answer["answers"][0]
     return one["quantity"], one["value"]
-
-
-def test_a_folder_of_six_torchtitan_logs_with_a_crash(tmp_path: Path) -> None:
-    for gpus in (1, 2, 4, 8, 16, 32):
-        text = titan(gpus, 7200.0 * gpus**-0.03, crashed=gpus == 1)
-        (tmp_path / f"llama3_8b_{gpus}gpus.log").write_text(text, encoding="utf-8")
-    answer = answered(tmp_path)
-    quantity, value = first(answer)
-    assert (quantity, value) == ("tps", pytest.approx(7200.0 * 64**-0.03, rel=0.1))
-    assert any("1 without a result (out of memory)" in note for note in answer["notes"])
 
 
 SHEET = [
@@ -178,38 +135,3 @@ def test_the_printed_text_of_a_notebook(tmp_path: Path) -> None:
     printed: dict[str, object] = {"output_type": "stream", "name": "stdout", "text": text}
     (tmp_path / "scaling.ipynb").write_text(notebook(printed), encoding="utf-8")
     assert first(answered(tmp_path / "scaling.ipynb"))[1] == pytest.approx(0.33, rel=0.15)
-
-
-def test_a_sentence_with_commas_above_columns_parted_by_blanks(tmp_path: Path) -> None:
-    text = "We trained ResNet-50 on 1, 2, 4 and 8 V100s.\n\nGPUs    sec/epoch    speedup\n"
-    notes = tmp_path / "notes.txt"
-    notes.write_text(text + "".join(f"{n}       {2190 / n**0.94:.0f}         {n**0.94:.2f}x\n" for n in (1, 2, 4, 8)))
-    columns = understood(notes).columns
-    assert [*columns] == ["GPUs", "sec/epoch", "speedup"]
-    assert [*map(int, columns["GPUs"])] == [1, 2, 4, 8]
-
-
-def test_files_that_hold_one_quantity_have_its_name(tmp_path: Path) -> None:
-    for number, n in enumerate((1, 2, 4, 8)):
-        for place, text in {
-            "params/num_gpus": str(n),
-            "params/lr": "0.001",
-            "metrics/samples_per_sec": "".join(f"17092000{s:05d} {100 * n + s % 2} {s}\n" for s in range(10)),
-            "metrics/loss": "".join(f"17092000{s:05d} {2 - s / 10} {s}\n" for s in range(10)),
-        }.items():
-            (path := tmp_path / f"run{number}f" / place).parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-    columns = understood(tmp_path).columns
-    assert [float(text) for text in columns["num_gpus"]] == [1, 2, 4, 8]
-    assert columns["samples_per_sec"].tolist() == [101, 201, 401, 801]
-
-
-def test_settings_with_descriptions_and_names_of_several_words(tmp_path: Path) -> None:
-    for n in (8, 16, 32):
-        (folder := tmp_path / f"sft_world_size_{n}").mkdir()
-        (folder / "summary.json").write_text(
-            f'{{"perf/tokens_per_sec": {n * 990}, "batch": {{"desc": null, "value": 4}}}}'
-        )
-    columns = understood(tmp_path).columns
-    assert columns["world_size"].tolist() == [16, 32, 8]
-    assert columns["batch"].tolist() == ["4", "4", "4"]
