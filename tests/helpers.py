@@ -225,8 +225,9 @@ def questions_in(path: Path) -> dict[str, tuple[str, list[str], list[str]]]:
         # A remark may stand below the title.
         title, _, question = section.partition("\n$ ")
         options, _, rest = question.partition("\n")
-        table, *patterns = rest.split("\n> ")
-        questions[title.partition("\n")[0]] = f"{table}\n", shlex.split(options), [p.rstrip("\n") for p in patterns]
+        table, *lines = re.split(r"\n(?=[>=?] )", rest.rstrip("\n"))
+        patterns = [line.removeprefix("> ") for line in lines]
+        questions[title.partition("\n")[0]] = f"{table}\n", shlex.split(options), patterns
     return questions
 
 
