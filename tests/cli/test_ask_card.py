@@ -43,15 +43,6 @@ def test_a_card_has_value_interval_verdict_and_next_step_in_fourteen_lines_of_ei
     assert re.search(r"^→ next  measure ", text, re.MULTILINE)
 
 
-def test_the_head_has_the_counts_of_all_runs_also_where_the_series_ends_earlier() -> None:
-    batches = [(gpus, batch) for gpus in (1, 2, 4, 8) for batch in (16, 32, 64) if (gpus, batch) != (8, 64)]
-    runs = pd.DataFrame(batches, columns=["gpus", "batch"]).assign(
-        step_s=lambda f: 0.1 + 0.01 * f.batch + 0.01 * f.gpus
-    )
-    lines = [line.plain for line in card(gp.ask(runs, gpus=16, batch=64), 80)]
-    assert lines[0].startswith("DataFrame · 11 runs, 1 to 8 gpus")
-
-
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_every_line_has_the_width_of_its_card(answer, width: int) -> None:
     assert max(len(line.plain) for line in card(answer, width, footer=True)) <= max(60, min(width, 96))
@@ -85,20 +76,6 @@ def test_the_measured_parts_of_a_step_are_told_and_have_no_throughput_of_their_o
     assert reply(shell, "ask", "parts.csv", "--at", "nodes=16")["causes"] == []
     card_of_part = done(shell, "ask", "parts.csv", "--want", "allreduce_s", "--at", "nodes=16")
     assert_says(card_of_part, ["^allreduce_s +0.6", "!throughput", "!efficiency"])
-
-
-def test_whether_a_run_fits_a_memory_is_told(shell: Shell) -> None:
-    rows = [(n, b, 0.05 + 0.004 * b + 0.02 * n**0.6, 2 + 0.12 * b) for n in (1, 2, 4, 8, 16) for b in (16, 32, 64)]
-    names = ["gpus", "batch_per_gpu", "step_time_s", "peak_memory_gb"]
-    pd.DataFrame(rows, columns=names).to_csv("memory.csv", index=False)
-    # By the law 64 samples take 9.68 GB.
-    for question, said in (
-        ("does batch 64 fit in 8 GB on 16 gpus", "Does not fit in 8 GB: the lower end"),
-        ("does batch 64 fit in 9.7 GB on 32 gpus", "ikely (fits|does not fit) in 9.7 GB: the upper end"),
-        ("does batch 64 fit in 10 GiB on 16 gpus", "Fits in 10 GiB: the upper end of the interval is 9.[67]\\d? GB"),
-        ("largest batch that fits in 8 GB on 16 gpus", "32: fits in 8 GB(.|\n)*64: does not fit in 8 GB"),
-    ):
-        assert_says(done(shell, "ask", "memory.csv", question), [said])
 
 
 @pytest.mark.parametrize(
