@@ -35,7 +35,7 @@ from genperf.asking.energy import energy_of
 from genperf.asking.one_run import row_in, row_of_run, run_answer
 from genperf.errors import GenperfError, Note, TableError, counted, did_you_mean, listed
 from genperf.facts import Facts, Planned
-from genperf.fitting import fit_group, model_of, prepared_auto
+from genperf.fitting import fit_prepared, model_of, prepared_auto
 from genperf.fitting.model import Model
 from genperf.formula import Node, evaluate, names_in, parse, quote_name, values_of
 from genperf.formula.amounts import amount, without_thousands
@@ -82,6 +82,8 @@ from genperf.words.verdict import BLIND, trust_text
 
 #: What a question is about, beside a model: one run by column, or a table.
 Subject = dict[str, Any] | Recognised
+#: `auto` prepared for the groups of a table, and these.
+Prepared = tuple[Model, dict[tuple[str, ...], Table]]
 #: Models with the table of each, by quantity, series, roles and the number of their source, which stands beside.
 Fits = dict[tuple[str, tuple[str, ...], str, int], tuple[FitResult, Table, Source]]
 
@@ -726,7 +728,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     question: Question
     seed: int
     #: What the series of a table share by quantity: the table as it is read, and what prepares `auto` for it once.
-    tables: dict[str, tuple[Table, Callable[[], Model]]] = field(default_factory=dict)
+    tables: dict[str, tuple[Table, Callable[[], Prepared]]] = field(default_factory=dict)
     fits: Fits = field(default_factory=dict)  #: The models of the question's other configurations as well.
 
     def answered(self, at: dict[str, str]) -> Answer:
@@ -1000,11 +1002,11 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             table = read_with_roles(source, roles, self.reading.mapping, self.opened.legend)
             tables[name] = table, cache(partial(prepared_auto, table, self.question.hints))
         table, prepared = tables[name]
-        if key and key not in dict(table.groups()):
+        model, groups = prepared()
+        if key not in groups:
             what = f"no run of {join_values(self.series.levels)} ended with a value"
             raise TableError(what, where=table.source, hint="genperf check shows how they ended")
-        model = prepared() if key else None
-        result = fit_group(table, key, self.seed, self.question.hints, model)
+        result = fit_prepared(model, groups[key], self.seed)
         # The source is kept, so that no other one has its number.
         self.fits[place] = result, table, self.opened.source
         return result.blind_by(self.opened.notes), table

@@ -175,33 +175,28 @@ def model_or_table(
     return load_model(source) if isinstance(source, str | Path) and is_model(source) else table_of(source, at)
 
 
-def fit_group(
-    table: Table,
-    group: tuple[str, ...],
-    seed: int = 0,
-    hints: Mapping[str, str] | None = None,
-    model: Model | None = None,
-) -> FitResult:
-    """Fit `auto` to one group of a table, with what the other groups show of the cluster, as `fit` of all does.
+def fit_group(table: Table, group: tuple[str, ...], seed: int = 0) -> FitResult:
+    """Fit `auto` to one group of a table, with what the other groups show of the cluster, as `fit` of all does."""
+    model, groups = prepared_auto(table)
+    return fit_prepared(model, groups[group], seed)
 
-    A `model` is `auto` as it was prepared for the table before, for another group.
-    """
+
+def prepared_auto(table: Table, hints: Mapping[str, str] | None = None) -> tuple[Model, dict[tuple[str, ...], Table]]:
+    """Return `auto` prepared for the groups of a table, and these; a table without groups is one, of key ()."""
     options, table = _hinted(table, hints)
     with one_blas_thread():
-        model = model or model_for(table, AUTO, options)
+        return model_for(table, AUTO, options), dict(table.groups())
+
+
+def fit_prepared(model: Model, table: Table, seed: int) -> FitResult:
+    """Fit a model to a group of the table that it was prepared for."""
+    with one_blas_thread():
         if not table.group:
             return model.one(table, seed)
-        (result,) = model.groups([dict(table.groups())[group]], seed)
+        (result,) = model.groups([table], seed)
     if isinstance(result, str):
         raise FitError(result, where=table.source)
     return result
-
-
-def prepared_auto(table: Table, hints: Mapping[str, str] | None = None) -> Model:
-    """Return `auto` prepared for the groups of a table."""
-    options, table = _hinted(table, hints)
-    with one_blas_thread():
-        return model_for(table, AUTO, options)
 
 
 #: The options of `auto` without a hint.
