@@ -69,7 +69,7 @@ from genperf.result import FitResult, answering
 from genperf.search.optimize import optimize
 from genperf.search.problem import Goal, best_first, most_measured_group, winners
 from genperf.search.space import layouts, split_columns
-from genperf.search.suggest import next_runs
+from genperf.search.suggest import Decision, next_runs
 from genperf.table.cells import Source, source_of_columns
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of
@@ -460,7 +460,8 @@ def _advice(
     lower, upper = (float(end[0]) for end in forecast.band(0.9, "confidence", result.floor))
     value = expected.value.value
     confidence = Interval(value, min(lower, value), max(upper, value))
-    advice = attempted(next_runs, result, at, query, confidence, confidence, expected.verdict == VERDICTS[-1])
+    decision = Decision(at, query, confidence, confidence, expected.verdict == VERDICTS[-1])
+    advice = attempted(next_runs, result, decision)
     return (None, advice.message) if isinstance(advice, GenperfError) else (advice[0], "")
 
 

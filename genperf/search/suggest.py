@@ -275,9 +275,10 @@ def suggest(
     quantity, step = result.schema.target, result.panel.work_of_step(work)
     is_known = step.total is not None and step.known not in ("shared", "elapsed", "assumed")
     rated_step = step if quantity.is_time and (work is not None or is_known) else None
-    next_run, chosen, ranked = next_runs(
-        result, target, query, interval_now, expected, blind, cost, candidates, k, within, band, work, rated_step
+    decision = Decision(
+        target, query, interval_now, expected, blind, cost, candidates, k, within, band, work, rated_step
     )
+    next_run, chosen, ranked = next_runs(result, decision)
     samples = None if rated_step is None else rated_step.at(query.columns)
     rate = None if samples is None else next_run.now.dividing(float(samples[0]))
     return Suggestions(
@@ -298,45 +299,45 @@ def suggest(
     )
 
 
-def next_runs(
-    result: FitResult,
-    target: Mapping[str, Any],
-    query: Query,
-    interval_now: Interval,
-    expected: Interval,
-    blind: bool,
-    cost: str = "workers",
-    candidates: str | Path | pd.DataFrame | None = None,
-    k: int = 1,
-    within: float | None = None,
-    band: Band = "confidence",
-    work: str | None = None,
-    rated_step: StepWork | None = None,
-) -> tuple[NextRun, Columns, _Ranked]:
-    """Return what to measure next, its rows, and all candidates, the best first.
+class Decision(Struct, frozen=True, eq=False):
+    """A configuration that is decided about, and by what runs are chosen: the parameters of `suggest`."""
 
-    `interval_now` is that of `band` at the target, `expected` that of a new run, and `blind` its verdict; the others
-    are those of `suggest`.
-    """
+    named: Mapping[str, Any]  #: What a question says of the configuration.
+    query: Query
+    now: Interval  #: The prediction there with the interval of `band`.
+    expected: Interval  #: The same with the interval of a new run.
+    blind: bool  #: Whether the verdict there is blind.
+    cost: str = "workers"
+    candidates: str | Path | pd.DataFrame | None = None
+    k: int = 1
+    within: float | None = None
+    band: Band = "confidence"
+    work: str | None = None
+    rated_step: StepWork | None = None  #: The work of a step, where throughputs are shown.
+
+
+def next_runs(result: FitResult, decision: Decision) -> tuple[NextRun, Columns, _Ranked]:
+    """Return what to measure next, its rows, and all candidates, the best first."""
+    query, within = decision.query, decision.within
     quantity = result.schema.target
-    width = (interval_now.upper - interval_now.lower) / (2.0 * interval_now.value)
-    is_met = within is not None and width <= within and not blind
-    is_measured = candidates is None and result.panel.runs_at(query.columns)[0] is not None
+    width = (decision.now.upper - decision.now.lower) / (2.0 * decision.now.value)
+    is_met = within is not None and width <= within and not decision.blind
+    is_measured = decision.candidates is None and result.panel.runs_at(query.columns)[0] is not None
     names = (*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost")
     chosen: Columns = dict.fromkeys(names, np.empty(0))
     ranked = _Ranked(np.empty(0, np.intp), chosen)
     # Where no run below the target narrows it, the target itself does, unless it was measured.
-    below = None if is_met else _candidates(result, query, candidates)
-    itself = None if is_met or is_measured or candidates is not None else query
+    below = None if is_met else _candidates(result, query, decision.candidates)
+    itself = None if is_met or is_measured or decision.candidates is not None else query
     for possible in filter(None, (below, itself)):
-        ranking = _ranking_of(result, possible, query, width, cost, work, band, rated_step)
+        ranking = _ranking_of(result, possible, width, decision)
         ranked = ranking.best_first(ranking.start, ranking.contained)
-        chosen = ranking.batch(ranked, k, within)
+        chosen = ranking.batch(ranked, decision.k, within)
         if len(chosen["width"]):
             break
     values, counted = {name: cells[0] for name, cells in query.columns.items()}, result.panel.counted
     # A target without a count is that of a measured run.
-    target_columns = {*({counted.name} if counted else ()), *(result.panel.meant(str(name)) for name in target)}
+    target_columns = {*({counted.name} if counted else ()), *(result.panel.meant(str(name)) for name in decision.named)}
     named_values = {name: value for name, value in values.items() if name in target_columns} or values
     # A run of the configuration itself shows what appears there.
     is_other = any(np.all(chosen[name] != value) for name, value in values.items())
@@ -344,7 +345,7 @@ def next_runs(
         named_values,
         places_of(values, named_values, chosen),
         # What is narrow enough is the interval that a run narrows; else it is shown as every answer shows it.
-        interval_now if is_met else expected,
+        decision.now if is_met else decision.expected,
         width,
         float(np.append(width, chosen["width"])[-1]),
         within,
@@ -431,25 +432,16 @@ class _Ranking(Struct, frozen=True, eq=False):
         return {name: np.concatenate([row[name] for row in rows]) for name in ranked.columns}
 
 
-def _ranking_of(
-    result: FitResult,
-    candidates: Query,
-    target: Query,
-    width: float,
-    cost: str,
-    work: str | None,
-    band: Band,
-    rated_step: StepWork | None,
-) -> _Ranking:
+def _ranking_of(result: FitResult, candidates: Query, width: float, decision: Decision) -> _Ranking:
     """Return the candidates with predictions, costs and rates, and what is known of them and the target."""
     # One row per candidate, and the target last.
-    columns = {n: np.concatenate([candidates.columns[n], target.columns[n]]) for n in target.columns}
+    columns = {n: np.concatenate([candidates.columns[n], cells]) for n, cells in decision.query.columns.items()}
     predictions = forecasts(result.members, columns)
     central = central_times(result.members, columns, predictions)[:-1]
-    prices = _costs(result, candidates, central, cost, work)
+    prices = _costs(result, candidates, central, decision.cost, decision.work)
     start = knowledge(result, columns, predictions)
-    run_variance = float(start.noise[-1]) if band == "prediction" else 0.0
-    samples = None if rated_step is None else rated_step.at(candidates.columns)
+    run_variance = float(start.noise[-1]) if decision.band == "prediction" else 0.0
+    samples = None if decision.rated_step is None else decision.rated_step.at(candidates.columns)
     rates = {} if samples is None else {"throughput": samples / central}
     options = {**candidates.columns, result.schema.target.name: central, **rates, "cost": prices}
     return _Ranking(options, start, _contained(start, result), width, run_variance)

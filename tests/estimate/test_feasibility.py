@@ -111,7 +111,7 @@ def test_a_flaky_configuration_is_not_known_to_fail() -> None:
 
 def test_nothing_failed() -> None:
     runs = pd.DataFrame({"batch": [1, 2], "seconds": [1.0, 2.0]})
-    assert feasibility_of(gp.read_table(runs, time="seconds", intrinsic="batch")) is None
+    assert gp.fit(runs, "a*batch", time="seconds", intrinsic="batch", draws=1).feasibility is None
 
 
 # --- what a layout needs of a device's memory: learned from outcomes alone, sharper where memory was measured --------
