@@ -183,8 +183,8 @@ def _in_names_of(names: Sequence[str], source: Source) -> Source:
         alike = alike or [n for n in same_unit if in_another_unit(column, [n])]
         if column not in names and len(alike) == 1 and alike[0] not in renamed.values():
             renamed[column] = alike[0]
-    said = [step(f"'{column}' read as '{name}', as another file calls it") for column, name in renamed.items()]
-    return replace(source.renamed(renamed), steps=(*source.steps, *said)) if renamed else source
+    reports = [step(f"'{column}' read as '{name}', as another file calls it") for column, name in renamed.items()]
+    return replace(source.renamed(renamed), steps=(*source.steps, *reports)) if renamed else source
 
 
 def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Source:

@@ -415,8 +415,8 @@ def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(
     # No sentence, cause or published series is looked for that the card does not show.
     assert not {"sentences_of", "limit_of", "why", "compared_with_published"} & {*times}
     functions = [code for code in runs if not code.co_name.startswith("<")]
-    assert len(functions) < 645
-    assert len({code.co_filename for code in functions}) < 82
+    assert len(functions) < 636
+    assert len({code.co_filename for code in functions}) < 76
     # How often the walk through the rooms comes back from the model to the question.
     assert sum(pair == ("result", "asking") for pair in pairwise(walk)) <= 12
 
