@@ -244,6 +244,11 @@ class Plan(Struct, frozen=True):
         """Whether it is the work of a second, and so a throughput."""
         return self.deadline == 1.0 and not (self.of_job or self.of_steps)
 
+    @property
+    def is_of_a_step(self) -> bool:
+        """Whether it is a single step: a limit of its time."""
+        return self.of_steps and self.samples == 1.0
+
 
 class Choice(Struct, frozen=True):
     """A count of workers that does the work in all."""

@@ -714,7 +714,7 @@ def _following_rows(facts: Facts) -> Iterator[Row]:
             yield _interval_row(quantity.label, ends, f"{singular(growth.paid_name)}-hours" if is_hours else unit)
     if (cost := cost_of(growth, value)) is not None and growth.costs is not None:
         yield _interval_row(_COST, *cost, growth.costs[0] if growth.grows else None)
-    if facts.plan is not None and not facts.plan.plan.is_speed:
+    if facts.plan is not None and not (facts.plan.plan.is_speed or facts.plan.plan.is_of_a_step):
         paid, chosen = facts.plan.price, facts.plan.chosen
         middle, lower, upper, unit = texts_in_unit(*chosen.total.ends)
         elsewhere = "" if chosen.count == facts.growth.target.count else f"at {chosen.count:g}"

@@ -583,7 +583,8 @@ def _step_of_layout(name: str, header: Header, names: Sequence[str], of_all: str
     in_tokens = IN_TOKENS.search(columns.get("global_batch", "")) is not None
     factors = [*batch, "sequence"] if tokens and not in_tokens else batch
     of_seconds = header.counted in _AMOUNTS and TIME_UNITS[header.unit] == (1.0, 1.0)
-    is_work = "global_batch" in columns and not tokens
+    # Beside the batch of a device, which is the setting, that of all follows.
+    is_work = "global_batch" in columns and (not tokens or column_of("batch", candidates) is not None)
     if not of_seconds or is_work or not {"data_parallel", *factors} <= {*columns}:
         return ""
     rate = f"{quote_name(name)}*{of_all}" if of_all else ""

@@ -20,6 +20,7 @@ from genperf.panel.meanings import EACH, Meanings, only_match, singular_words
 from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
 from genperf.peaks import device_in
 from genperf.table.clean import is_number
+from genperf.table.shape import TITLES, VARIANT
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import (
     STEP_WORDS,
@@ -76,6 +77,8 @@ _OF_KINDS = re.compile(f"(?i){any_of('headers.which')}")
 _NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*")
 #: A share of one.
 _SHARE = re.compile(r"\d{1,2}(?:\.\d+)?%")
+#: Columns of titles and of headers, which have no name of their own.
+_UNNAMED = ("section", VARIANT, TITLES)
 #: The limit that is the memory in the name of a device.
 OF_THE_DEVICE = "of the device"
 #: What a unit measures that counts nothing.
@@ -281,6 +284,13 @@ class _Words(Meanings, dict=True):
         counts = [value for name, value in self.phrases if meant_by(name) in (*LEVELS, SCALE)]
         if self.add_numbers_at_limit() or self.compared or self.ends:
             return
+        # `which network is faster`, of lists below titles, which say what they are of and not what that is called.
+        untold = [name for name in entries if name in _UNNAMED and self.is_compared(name)]
+        places = [place for place, word in enumerate(words) if place and _WHICH.fullmatch(words[place - 1])]
+        nouns = [(word, word) for word in (self.words[place] for place in places) if (word, word) in self.phrases]
+        if len(untold) == 1 and nouns:
+            self.phrases.remove(nouns[0])
+            self.compared = untold[0]
         if not {*words}.isdisjoint(words_of("headers.comparative")):
             # `how much faster is pytorch`, than the others.
             levels = {name: entry.levels for name, entry in entries.items() if self.is_compared(name)}

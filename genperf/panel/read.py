@@ -318,16 +318,20 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         return self
 
     def with_compared_headers(self, question: str) -> Recognised:
-        """Return wide columns of one unit as the rows of a `variant`, where a question asks which of them is best."""
-        words = [] if self.given.columns else question.lower().rstrip("?").split()
+        """Return wide columns of one unit as rows of a `variant`, where a question names two or asks for the best."""
+        words = [] if self.given.columns else re.findall(r"[^\s,?]+", question.lower())
         superlatives = [k for k, word in enumerate(words) if _SUPERLATIVE.fullmatch(word)]
+        superlatives += [words.index(word) for word in words_of("headers.comparative") if {"which", word} <= {*words}]
         columns = self.source.columns
         # `best batch`, and the best of what a column names, ask for something else.
         asks_another = any(column_named(word, columns) for k in superlatives for word in words[k + 1 : k + 2])
         of_kinds = any(
             cells.dtype.kind == "O" and not mostly_numbers(labels(cells).tolist()) for cells in columns.values()
         )
-        if not superlatives or asks_another or of_kinds or phase_columns(columns) or not variants_in(columns):
+        if asks_another or of_kinds or phase_columns(columns) or not (variants := variants_in(columns)):
+            return self
+        named = [key for key in next(iter(variants.values())) if {*key.lower().split()} <= {*words}]
+        if not superlatives and len(named) < 2:
             return self
         return replace(self, source=with_variants(replace(self.source, cells=columns, read={})))
 

@@ -78,6 +78,8 @@ _WITHOUT_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 #: The share of the first values of a run that warm up.
 WARM_UP = 0.1
 
+#: Sizes that a line of settings states without a sign: `seq 2048, mbs 4, tp 2`.
+SIZES = ("sequence", "global_batch", "micro_batch", *WAYS)
 _COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node")
 _KINDS_OF_COUNTS = ("factors.workers", "factors.nodes", "factors.threads", "log.counted")
 _COUNT_WORDS = frozenset(word for kind in _KINDS_OF_COUNTS for word in words_of(kind) if len(word) > 2)
@@ -216,7 +218,7 @@ def _is_count(key: str) -> bool:
 @lru_cache(maxsize=20_000)
 def _stands_bare(key: str) -> bool:
     """Tell whether a key may stand beside its number without a sign between them."""
-    names_itself = is_result(key) or plain_name(key) in words_of("one_run.mfu")
+    names_itself = is_result(key) or plain_name(key) in words_of("one_run.mfu") or canonical_of(key) in SIZES
     return names_itself or (("_" in key or " " in key) if _is_count(key) else not _words_of(key).isdisjoint(_COUNTERS))
 
 
@@ -247,7 +249,10 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     if " / s" in line:
         line = FORMS.apart.sub("/", line)
     if FORMS.letter.search(line):
-        line = _in_digits(line)
+        line = FORMS.node_has.sub(r"\g<value> devices per node of ", line)
+        line = _in_digits(FORMS.of_a_node.sub(r"\g<value> devices per node", line))
+    if "atch" in line or "bs" in line.lower():
+        line = FORMS.batch_of_one.sub(_batch_of_one, line)
     if "], [" in line:
         line = FORMS.zipped.sub(_pairs_of_lists, line)
     if "tensor(" in line:
@@ -281,6 +286,12 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     facts += [(match["key"], match["value"], "") for match in FORMS.named.finditer(line)]
     word = None if taken else FORMS.word_alone.match(line)
     return (*facts, *([] if word is None else [(_bare_key(word["key"]), word["value"], "")]))
+
+
+def _batch_of_one(batch: re.Match[str]) -> str:
+    """Return a batch of one device with its name before the number, `batch per GPU: 4`; that of all as it is."""
+    device = batch["before"] or batch["behind"]
+    return f"batch per {device}: {batch['value']}" if device else batch[0]
 
 
 def _pairs_of_lists(lists: re.Match[str]) -> str:
@@ -577,7 +588,20 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
         runs.pop()
     for run in runs:
         _add_pace(run)
+    _add_devices_of_nodes(runs, lines)
     return _with_headings(_with_one_time(_without_setup(runs)))
+
+
+def _add_devices_of_nodes(runs: Sequence[Run], lines: Sequence[str]) -> None:
+    """Add to runs that count nodes alone the devices of each that the text around them states: `DGX, 8x A100`."""
+    counted_levels = {meant_by(key) for run in runs for key in run.values} & {*_COUNTED_IN_RUNS}
+    if len(runs) < 2 or counted_levels != {"nodes"}:
+        return
+    products = (FORMS.product.search(line) for line in lines[:MOST_NAMES] if not _has_result(line))
+    devices = {float(match["value"]) for match in products if match is not None}
+    if len(devices) == 1 and max(devices) <= MOST_OF_A_NODE:
+        for run in runs:
+            run.add("devices per node", max(devices))
 
 
 def _note_moment(run: Run, line: str, facts: Sequence[tuple[str, Any, str]]) -> None:

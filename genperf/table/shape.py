@@ -721,7 +721,13 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
     made: dict[str, AnyArray] = {}
     names_of_columns: dict[str, Names] = {}
     steps, aliases = [*source.steps], dict(source.aliases)
+    of_nodes = None if column_of("nodes", source.columns) is None else _devices_of_nodes(source)
+    if of_nodes is not None:
+        made["devices_per_node"] = of_nodes[1]
+        steps.append(step(f"'devices_per_node' read from '{of_nodes[0]}', as only nodes are counted"))
     for column, values in source.columns.items():
+        if of_nodes is not None and column == of_nodes[0]:
+            continue
         texts = labels(values).tolist() if values.dtype.kind == "O" else []
         different = sorted({*texts} - {""})
         # `A100*N1C8` below `GPUs` is a count, also where all rows have it.
@@ -764,6 +770,21 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
             filled = counted(sum(map(bool, texts)), "cell")
             steps.append(step(f"{filled}: {listed([repr(n) for n in new], 6)} read from the names in '{column}'"))
     return replace(source, read={**source.read, **made}, names=names_of_columns, aliases=aliases, steps=tuple(steps))
+
+
+def _devices_of_nodes(source: Source) -> tuple[str, AnyArray] | None:
+    """Return the column of words that states the devices of each node, `8x H100`, where only nodes are counted."""
+    if {meant_by(column) for column in source.columns} & {*LEVELS, *WAYS, "devices_per_node"} != {"nodes"}:
+        return None
+    for column, values in source.columns.items():
+        texts = labels(values).tolist() if values.dtype.kind == "O" else []
+        if not texts or not all(_KIND_OF_DEVICE.search(text) for text in texts):
+            continue
+        taken = [_multiple(text) for text in texts]
+        devices = [of[0].get("devices", 0.0) for of in taken if of is not None and len(of[0]) == 1]
+        if len(devices) == len(texts) and 0 < min(devices) <= max(devices) <= MOST_OF_A_NODE:
+            return column, np.array([*map(int, devices)], dtype=object)
+    return None
 
 
 def _column_of_same_cells(source: Source, numbers: Sequence[Any], called: str) -> str | None:

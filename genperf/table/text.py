@@ -18,7 +18,7 @@ from genperf.errors import Note, TableError, UnclearTableError, attempted, count
 from genperf.table.cells import MOST_NAMES, Source, parts_of, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number, label
 from genperf.table.content import HEAD_BYTES
-from genperf.table.facts import facts_of, is_result
+from genperf.table.facts import SIZES, facts_of, is_result
 from genperf.table.latex import Record, tabulars_of
 from genperf.table.records import record_rows
 from genperf.table.shape import COUNTED, TITLES, melted, units_in
@@ -129,7 +129,9 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
     width = len(records[0][1])
     apart = [(line, row[0].split() if len(row) == 1 else []) for line, row in records[1:]]
-    if width > 1 and {len(row) for _, row in apart} == {width}:
+    # `Setup: 8 nodes (a, b)` is a sentence, whose commas part no names.
+    are_names = not any(": " in cell or cell.count("(") != cell.count(")") for cell in records[0][1])
+    if width > 1 and are_names and {len(row) for _, row in apart} == {width}:
         # The rows are parted by blanks, and the header is not.
         records = [records[0], *apart]
     fullest, several_blocks = _fullest_block(records)
@@ -150,9 +152,12 @@ def _with_settings_above(source: Source, text: str) -> Source:
     # The nodes of a job are no count of runs that it starts with 1, 2, 4 ranks.
     of_columns = {*map(canonical_of, source.cells), *(LEVELS if counts_vary(source.cells, named=False) else ())}
     stated: dict[str, set[Any]] = {}
-    for line in (line for line in lines if re.search("[:=]", line) and not _LIST.search(line)):
+    for line in (line for line in lines if not _LIST.search(line)):
+        # A sentence states sizes alone.
+        is_list, sizes = re.search("[:=]", line) is not None, {*SIZES, "batch", "devices_per_node"}
         for key, value, unit in facts_of(line.strip("# \t")):
-            if canonical_of(key) is not None and canonical_of(key) not in of_columns and not unit:
+            states = canonical_of(key) is not None if is_list else canonical_of(key) in sizes
+            if states and canonical_of(key) not in of_columns and not unit:
                 stated.setdefault(key, set()).add(value)
     settings = {key: label(values.pop()) for key, values in stated.items() if len(values) == 1}
     # Counts in headers are those of the runs.

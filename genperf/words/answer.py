@@ -231,15 +231,15 @@ def decision_sentence(
 def _plan_decision(planned: Planned) -> str:
     """Return what the machine that is named takes, or the best count that keeps a plan; or that none does."""
     chosen = planned.chosen
-    count = count_text(chosen.count, planned.name)
+    count, job = count_text(chosen.count, planned.name), "a step" if planned.plan.is_of_a_step else "the whole job"
     if planned.named is None and planned.best is None:
         return f"no count up to {count_text(planned.tried[1], planned.name)} keeps the plan"
     if chosen.verdict == BLIND:
-        return f"do not decide on {count} yet: the forecast of the whole job cannot be relied on"
+        return f"do not decide on {count} yet: the forecast of {job} cannot be relied on"
     takes = choice_text(planned, chosen)
     if planned.named is None:
-        return f"take {count}, the {SOUGHT[planned.plan.aim]}: the whole job takes {takes}"
-    return f"the whole job takes {takes} on {count}{': the plan is not kept' if planned.breaks else ''}"
+        return f"take {count}, the {SOUGHT[planned.plan.aim]}: {job} takes {takes}"
+    return f"{job} takes {takes} on {count}{': the plan is not kept' if planned.breaks else ''}"
 
 
 def first_of_groups(efficiencies: Mapping[str, tuple[float, float, str]], rates: Mapping[str, float]) -> str:
