@@ -23,6 +23,7 @@ from genperf.panel.assemble import EARLIER
 from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import QUANTITIES
 from genperf.panel.reading import Reading
+from genperf.panel.words import number_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.table.clean import finite, label
 from genperf.vocabulary import words_of
@@ -391,7 +392,7 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
             # Without a price what they cost is lacking.
             what, seconds = _COST, 1.0
         else:
-            seconds = float(period[:-1].replace(",", "")) / paid.value
+            seconds = (number_of(period[:-1]) or 0.0) / paid.value
     if seconds is not None:
         if (rate := rate_of(facts, what)) is None and growth.rated and what != _COST:
             raise GenperfError(f"the runs count {growth.sample}, and no {what}", hint=f"{growth.sample} of a period")
