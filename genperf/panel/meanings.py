@@ -11,9 +11,19 @@ from genperf.panel.evidence import role_by_words
 from genperf.panel.legend import MOST_COMPARED, Legend, cell_with, column_by_name
 from genperf.peaks import device_in
 from genperf.table.clean import is_number
-from genperf.vocabulary import any_of, is_common, section, words_of
+from genperf.vocabulary import any_of, is_common, late, section, words_of
 from genperf.vocabulary.headers import DEVICE_WORDS, TIME_WORDS, bytes_of, header_of, is_price, unit_of
-from genperf.vocabulary.names import LEVELS, WAYS, column_of, counts_scale, meant_by, plain_name, words_in
+from genperf.vocabulary.names import (
+    IN_FULL,
+    LEVELS,
+    LOAD,
+    WAYS,
+    column_of,
+    counts_scale,
+    meant_by,
+    plain_name,
+    words_in,
+)
 
 #: Words that name nothing where no cell has them, those of them that are no part of a name, and what stands before all
 #: values of a column.
@@ -25,8 +35,8 @@ PROSE, _NO_NAME, EACH = (
 _OF_HEADERS = frozenset({"num", "number", "of", "per"})
 #: Words of a header that name a time or a unit of one.
 _OF_TIMES = frozenset((*words_of("headers.time"), *TIME_WORDS, "per"))
-#: Words that are written in short, `ckpt`, in full.
-_IN_FULL = {short: full for full, listed_words in section("short").items() for short in listed_words}
+#: What a question calls a load: `concurrent requests`, `users`.
+LOAD_ASKED = late(rf"{any_of('log.counted')}|concurrent[ _][a-z]+", re.IGNORECASE)
 #: Where a capital begins a word of a header.
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 #: The memory in the name of a device.
@@ -69,6 +79,12 @@ class Meanings(Struct, dict=True):
         named = (n for n, e in columns.items() if e.numeric and plain_name(n) in words_of("one_run.network"))
         meanings = ("parameters", "parameters_billion")
         return next(named, None) or next(filter(None, (column_of(meaning, columns) for meaning in meanings)), None)
+
+    @cached_property
+    def load(self) -> str:
+        """The only column that counts what loads a machine, users or connections; empty without one."""
+        loads = [n for n in self.plain_numbers if LOAD.fullmatch(n) or LOAD_ASKED.fullmatch(plain_name(n))]
+        return loads[0] if len(loads) == 1 else ""
 
     @cached_property
     def kinds(self) -> str:
@@ -170,6 +186,9 @@ class Meanings(Struct, dict=True):
         if not spelled and self.sizes and meant_by(phrase) == "parameters":
             # `model size`
             return self.sizes
+        if not spelled and self.load and LOAD_ASKED.fullmatch(phrase):
+            # `64 concurrent requests` of `concurrency`
+            return self.load
         column = spelled or (column_by_name(self.legend, phrase, self.legend.columns) if is_word else "")
         if column and (header_of(column).kind in ("time", "rate") or "/" in header_of(column).unit):
             return ""
@@ -252,7 +271,7 @@ def singular_words(text: str) -> frozenset[str]:
     """Return the words of a text, each in the singular and apart from its numbers: `zero3` is `ZeRO-3`."""
     words = (part for word in words_in(plain_name(text)) for part in re.findall(r"\d+|\D+", word))
     singular = (re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", re.sub("(?<=[a-z]{3})ies$", "y", word)) for word in words)
-    return frozenset(_IN_FULL.get(word, word) for word in singular) - _OF_HEADERS
+    return frozenset(IN_FULL.get(word, word) for word in singular) - _OF_HEADERS
 
 
 def _without_unit(text: str, unit: str = "") -> list[str]:

@@ -750,7 +750,11 @@ class _Words(Meanings, dict=True):
             return place + 1, "--want", "energy"
         if word in words_of("headers.knee"):
             return place + 1, "--efficiency", "50%"
-        rate = header_of(word)
+        rate, rates = header_of(word), {n: header_of(n) for n in self.legend.columns if header_of(n).kind == "rate"}
+        alike = [n for n, of in rates.items() if of.counted == rate.counted and not of.shared]
+        if rate.kind == "rate" and "/" in word and not rate.shared and len(alike) == 1 < len(rates):
+            # `requests/s`, where tokens/s were measured as well.
+            return place + 1, "--want", alike[0]
         if (is_relative(word) and "speed" in word) or (rate.shared and rate.kind == "rate" and "/" in word):
             return place + 1, "--want", word
         return (place + 1, topic, "") if topic or self.only_asks(self.words[place]) else None

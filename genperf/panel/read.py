@@ -45,6 +45,7 @@ from genperf.vocabulary.names import (
     meant_by,
     plain_name,
     words_in,
+    words_in_full,
 )
 
 
@@ -609,5 +610,7 @@ def _notes_beside(column: str, requested: Requested, uses_all_words: bool = Fals
     first_of_others = len(notes_of_absent(requested.absent))
     kind = header_of(column).kind
     of_kind = {word for word in requested.absent if kind and header_of(word).kind == kind}
-    others = [word for word in requested.absent if not (word in of_kind or words_in(word) <= words_in(column))]
+    others = [
+        word for word in requested.absent if not (word in of_kind or words_in_full(word) <= words_in_full(column))
+    ]
     return (*notes_of_absent([] if uses_all_words else others), *requested.notes[first_of_others:])

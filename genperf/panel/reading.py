@@ -84,6 +84,7 @@ from genperf.vocabulary.names import (
     meant_by,
     noun_of,
     plain_name,
+    words_in_full,
 )
 
 #: Columns whose meaning is matched: 1,000 take 3 s, and ten times as many a hundred times as long.
@@ -1082,7 +1083,7 @@ def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     choices = (
         [n for n in exact if len(reading.columns[n].known)],
         [n for n in names if plain and (plain in plain_name(n) or letters == re.sub(r"[\W_]", "", n.lower()))],
-        [n for n in names if plain and words_in(want) <= words_in(n)],
+        [n for n in names if plain and words_in_full(want) <= words_in_full(n)],
         [n for n in exact_in_part if len(reading.columns[n].known)],
         [n for n in names if header.of == "step" and measures_steps(headers[n])],
         [n for n in names if kind and not of_one_column and is_alike(headers[n])],

@@ -119,9 +119,18 @@ LOAD = late(rf"(^|.*[\W_]){any_of('log.counted')}([\W_].*|$)", re.IGNORECASE)
 _BETWEEN_WORDS = late(r"[\W_]+|(?<=[a-z])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])(?=[a-z])")
 
 
+#: Words that are written in short, `ckpt`, in full.
+IN_FULL = {short: full for full, listed_words in section("short").items() for short in listed_words}
+
+
 def words_in(name: str) -> set[str]:
     """Return the words of a name: `step_ms.p50` is `step`, `ms` and `p50`; `tp规模` is `tp` and `规模`."""
     return {*_BETWEEN_WORDS.split(name.lower())} - {""}
+
+
+def words_in_full(name: str) -> set[str]:
+    """Return the words of a name, each in full: `median_ckpt` is `p50` and `checkpoint`."""
+    return {IN_FULL.get(word, word) for word in words_in(name)}
 
 
 def level_with(text: str, levels: Collection[str]) -> str:
