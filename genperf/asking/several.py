@@ -26,7 +26,7 @@ from genperf.panel.evidence import is_size
 from genperf.panel.legend import SCALE, same
 from genperf.panel.machine import BATCHES
 from genperf.table.clean import is_number, label
-from genperf.vocabulary.headers import unit_of
+from genperf.vocabulary.headers import header_of, unit_of
 from genperf.vocabulary.names import LEVELS, LOAD, column_named, meant_by, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
 from genperf.words.growth import limits_kept_text, limits_text
@@ -94,7 +94,7 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     of_sizes = any((is_size(n) and meant_by(n) not in BATCHES) or LOAD.fullmatch(n) for n in numbers)
     of_answers = [answer.facts for answer in answers]
     subjects = [name.partition(", ")[2] or name for name in whole_names]
-    best = _nearest_limit(answers, apart, whole_names) or _least_spent(answers, subjects)
+    best = _nearest_limit(answers, apart, whole_names) or _best_value(answers, subjects, of_sizes)
     if best := best or _best_line(of_answers, subjects, of_sizes):
         yield from (Text(line, style="bold") for line in wrap(f"★ {best}", width))
     if ratio := _ratio_line(answers, whole_names):
@@ -176,22 +176,29 @@ def _nearest_limit(answers: Sequence[Answer], apart: Sequence[Mapping[str, str]]
     return f"the {most} of these that surely keeps the limit is {surely[-1]}{doubt}"
 
 
-def _least_spent(answers: Sequence[Answer], names: Sequence[str]) -> str:
-    """Return which configuration of one count needs least of a memory, a power or an energy that is asked; else ""."""
+def _best_value(answers: Sequence[Answer], names: Sequence[str], of_sizes: bool) -> str:
+    """Return which configuration of one count needs least of a memory, a power or an energy that is asked; else "".
+
+    Of values that nothing but their headers are known of it is the fastest; of different sizes, that of a rate.
+    """
     values = [answer.answers[0] for answer in answers]
     counts = {None if answer.facts is None else answer.facts.growth.target.count for answer in answers}
     quantity, unit = values[0].quantity, values[0].unit
     # `images per kWh`
     is_most = not unit and PER_ENERGY in quantity
-    if not (is_most or unit_of(unit)[0] in SPENT) or len({(v.quantity, v.unit) for v in values}) > 1 or len(counts) > 1:
+    kind = "" if counts != {None} else header_of(quantity).kind or header_of(f"x ({unit})").kind
+    is_fastest = kind == "rate" or (kind == "time" and not of_sizes)
+    is_spent = is_most or unit_of(unit)[0] in SPENT
+    if not (is_fastest or is_spent) or len({(v.quantity, v.unit) for v in values}) > 1 or len(counts) > 1:
         return ""
+    is_most |= kind == "rate"
     ranked = sorted(zip(values, names, strict=True), key=lambda pair: pair[0].value, reverse=is_most)
     (best, best_name), (second, second_name), *_ = ranked
     overlap = any(max(best.lower, other.lower) < min(best.upper, other.upper) for other, _ in ranked[1:])
     doubt = ", but not surely" if overlap or BLIND in (best.verdict, second.verdict) else ""
     amounts = [f"{three_digits(value.value)} {unit}".rstrip() for value in (best, second)]
-    most = "most" if is_most else "least"
-    return f"{best_name} has the {most} {quantity}{doubt}: {amounts[0]}, {second_name} {amounts[1]}"
+    verb = "is fastest" if is_fastest else f"has the {'most' if is_most else 'least'} {quantity}"
+    return f"{best_name} {verb}{doubt}: {amounts[0]}, {second_name} {amounts[1]}"
 
 
 def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str], of_sizes: bool) -> str:

@@ -78,7 +78,7 @@ from genperf.vocabulary.names import (
 )
 from genperf.words.growth import plan_in_short
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
-from genperf.words.verdict import BLIND, trust_text
+from genperf.words.verdict import BLIND, fits_text, trust_text
 
 #: What a question is about, beside a model: one run by column, or a table.
 Subject = dict[str, Any] | Recognised
@@ -458,7 +458,10 @@ def _in_unit_of_column(
         # A value of a wide table has no header of its own.
         name = THROUGHPUT[0]
     middle, lower, upper = ends.tolist()
-    return Value(name, unit, middle, lower, upper, str(row["verdict"]), str(row["reason"]), dict(at)), factor
+    verdict, reason = str(row["verdict"]), str(row["reason"])
+    if fails := fits_text(float(row.get("fits", 1.0))):
+        verdict, reason = BLIND, "; ".join(filter(None, (fails, reason)))
+    return Value(name, unit, middle, lower, upper, verdict, reason, dict(at)), factor
 
 
 def with_share(answer: Answer, schema: Schema) -> Answer:
@@ -968,12 +971,14 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         requested = {n: text for n, text in at.items() if n in self.reading.columns}
         # A batch by another name than its column's is no run's.
         is_other = any(meant_by(n) not in {*PLACES, None} for n in at if n not in requested)
-        if is_other or self.reading.scale not in requested:
+        if is_other or not requested:
             return ""
         try:
             rows = rows_with(self.reading, requested) & self.series.rows
         except TableError:
             return ""
+        if self.reading.scale not in requested and rows.sum() > 1:
+            return ""  # they may be of other configurations
         values = measured(self.opened.source, self.reading, name, rows)
         if values is None:
             return ""

@@ -129,9 +129,17 @@ def call(function: str, *arguments: Node | float) -> Call:
     return Call(function, tuple(Number(float(a)) if isinstance(a, int | float) else a for a in arguments))
 
 
+#: Operands that are applied one after another.
+MOST_IN_A_CHAIN = 200
+
+
 def chain(function: str, operands: Iterable[Node]) -> Node:
-    """Return a function of two arguments applied from left to right: ((a + b) + c)."""
-    return reduce(lambda chained, part: Call(function, (chained, part)), operands)
+    """Return a function of two arguments applied from left to right: ((a + b) + c), of very many to parts of them."""
+    nodes = [*operands]
+    if len(nodes) > MOST_IN_A_CHAIN:
+        # Walks of the tree are recursive.
+        nodes = [chain(function, nodes[k : k + MOST_IN_A_CHAIN]) for k in range(0, len(nodes), MOST_IN_A_CHAIN)]
+    return reduce(lambda chained, part: Call(function, (chained, part)), nodes)
 
 
 def names_in(node: Node) -> frozenset[str]:

@@ -61,12 +61,15 @@ def forecast_at(panel: Panel, at: Mapping[str, Any], along: str | None = None) -
     count = axis if along is None else factors[along]
     if count is None or count.distinct < 2:
         return dict(at)
-    if count.role == "intrinsic" and at:
-        # Of levels that were measured at one size alone no larger one is asked about.
-        texts = {name: str(level) for name, level in at.items() if name in factors and not factors[name].numeric}
-        of_levels = [run for run in panel.runs if all(str(run[name]) == level for name, level in texts.items())]
-        if len({run[count.name] for run in of_levels}) == 1:
-            return dict(at)
+    # Of what was measured at one count alone, no other one is asked about.
+    named = [(name, factors[name].numeric) for name in at if name in factors]
+    of_these = [
+        r
+        for r in panel.runs
+        if all((r[n] == at[n]) if is_number else str(r[n]) == str(at[n]) for n, is_number in named)
+    ]
+    if named and len(counts := {run[count.name] for run in of_these}) == 1:
+        return {**at, count.name: counts.pop()}
     # A count that is computed from given columns, `cores=ranks*threads`, is given by them.
     is_given = not panel.inputs.get(count.name, frozenset()).isdisjoint(at)
     return dict(at) if is_given else {**at, count.name: NEXT_DOUBLING * count.upper}
@@ -84,6 +87,7 @@ def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
     ]
     with_sizes = [(run, repeats) for run, repeats in with_levels if all(run[n] == size for n, size in sizes.items())]
     numbers = [f.name for f in panel.factors if f.numeric and f.name in given]
+    of_question = tuple(float(given[name]) for name in numbers)
     # Levels → the given numbers and the repeats of each of their configurations.
     configurations: dict[tuple[str, ...], list[tuple[tuple[float, ...], int]]] = {}
     for run, repeats in with_sizes or with_levels:
@@ -93,12 +97,12 @@ def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
         return {f.name: f.levels[0] for f in factors} | fixed
 
     def rank(levels: tuple[str, ...]) -> tuple[Any, ...]:
-        """Return a key that sorts first the levels of the most values, then of the farthest, then of the most runs."""
+        """Return a key that sorts first the levels of the most values, of the given, the farthest, of the most runs."""
         numbers_of_each, repeats = zip(*configurations[levels], strict=True)
         farthest = [-number for number in max(numbers_of_each)]
         # The levels of a factor are in order of their runs.
         order = [f.levels.index(level) for f, level in zip(factors, levels, strict=True)]
-        return -len({*numbers_of_each}), farthest, -sum(repeats), order
+        return -len({*numbers_of_each}), of_question not in numbers_of_each, farthest, -sum(repeats), order
 
     chosen = min(configurations, key=rank)
     return {f.name: level for f, level in zip(factors, chosen, strict=True)}

@@ -275,7 +275,10 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             matches += [column in columns for column in (*at, *self.given.columns)]
             matches += [c is not None for c, word, _ in of_at[len(at) :]]
             matches += [in_title(text, source.caption) for _, text in named_in_at]
-            matches += [bool(wanted) and wanted in {header_of(c).kind for c in columns}]
+            matches += [
+                bool(wanted)
+                and wanted in {header_of(c).kind for c in (*columns, *map("x ({})".format, source.units.values()))}
+            ]
             matches += [want is not None and any(plain_name(want) in plain_name(c) for c in columns)]
             return sum(matches)
 

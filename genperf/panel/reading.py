@@ -1338,7 +1338,7 @@ def _with_series(reading: Reading, roles: Roles, settings: Sequence[TableColumn]
     only_scale_varies = not any(c.varies for c in free if c.name not in batches)
     if texts and only_scale_varies and not reading.kinds_alone and not roles.categorical and not roles.group:
         per_worker = [n for n in batches if columns[n].canonical != "global_batch" and columns[n].varies]
-        per_worker = [n for n in per_worker if n not in roles.intrinsic]
+        per_worker = [n for n in per_worker if n not in roles.intrinsic and n != scale]
         per_worker = [n for n in per_worker if n not in unmeasured or len(batches) > 1]
         # Column → its cells; an empty mapping from here on means that there are no series.
         series = {n: columns[n].texts for n in [*texts, *per_worker]}
@@ -1352,7 +1352,9 @@ def _with_series(reading: Reading, roles: Roles, settings: Sequence[TableColumn]
         if {*texts}.isdisjoint(series):
             series = {}  # batches alone name none
         tells_apart = any(RUNS_APART in columns[n].reasons for n in series)
-        if series and len(counts) and have_few_counts(series, counts, per_worker) and not tells_apart:
+        few = bool(series and len(counts)) and have_few_counts(series, counts, per_worker) and not tells_apart
+        # Along a batch, one run of each name is no series.
+        if few or (series and scale in batches and are_single_runs(series)):
             series = {}
     if series:
         of_series = not {*series}.isdisjoint(batches)

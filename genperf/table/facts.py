@@ -176,9 +176,14 @@ class Run(Struct):
 
 @lru_cache(maxsize=20_000)
 def _key_meaning(key: str) -> str:
-    """Return what keys of one meaning share: `imgs/sec` is `img/sec`, and `ms/step` is `s/step`; `-N` is not `-n`."""
+    """Return what keys of one meaning share: `imgs/sec` is `img/sec`, `ms/step` `s/step`, `TP` `tensor-parallel-size`.
+
+    `-N` is not `-n`.
+    """
     if len(key) == 1:
         return key
+    if (way := meant_by(key)) in WAYS:
+        return str(way)
     what, slash, unit = key.partition("/")
     if slash and canonical_time(what) is not None:
         return f"time/{unit}"

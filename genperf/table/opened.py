@@ -802,6 +802,10 @@ def understood(
         opened = facts.source_of_steps(opened) or opened
     opened = _with_duration(opened) if any(MOMENT.fullmatch(name.lower()) for name in opened.cells) else opened
     table = _with_merged_cells(_without_idle(_without_rows_of_others(opened), named))
+    has_blanks = any(
+        not _BLANKS.isdisjoint(cells.tolist()) for cells in table.cells.values() if cells.dtype.kind == "O"
+    )
+    table = _with_failures(table) if has_blanks else table
     table = shape.with_variants(table) if shape.VARIANT in named and shape.VARIANT not in table.columns else table
     apart = table if named else facts.with_facts(shape.melted(table))
     numeric = _with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})
@@ -935,6 +939,21 @@ def _with_merged_cells(source: Source) -> Source:
     return source.changed(report, cells={**source.cells, **merged})
 
 
+_BLANKS = frozenset(("", *words_of("cells.missing")))
+
+
+def _with_failures(source: Source) -> Source:
+    """Write into the empty results of a row why its run failed, where only another result says it: `OOM` as memory."""
+    texts = {n: labels(source.cells[n]).tolist() for n in source.cells if facts.is_result(n)}
+    failed = {k: why for cells in texts.values() for k, text in enumerate(cells) if (why := facts.failure_of(text))}
+    reasons: dict[str, AnyArray] = {}
+    for name, cells in texts.items():
+        rows = [k for k in failed if cells[k] in _BLANKS]
+        if rows and mostly_numbers(cells):
+            reasons[name] = np.array([failed[k] if k in rows else cell for k, cell in enumerate(cells)], dtype=object)
+    return replace(source, cells={**source.cells, **reasons}) if reasons else source
+
+
 def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False) -> Source:
     """Read the numbers of columns of text, beside units, ±, brackets and footnotes, and the unit of each column."""
     # `8gpu.log` is a name that holds a count, and no number with a unit.
@@ -977,7 +996,21 @@ def _with_numbers(source: Source, units: Mapping[str, str], points: bool = False
     stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
     stated = _unit_of_caption(source) if source.caption else {}
     stated |= _unit_of_rows(source, stating) if stating else {}
-    return replace(source, read=read, units={**stated, **source.units, **units_in_cells}, steps=tuple(steps))
+    source = replace(source, read=read, units={**stated, **source.units, **units_in_cells}, steps=tuple(steps))
+    has_both = {header_of(name).kind for name in source.columns} >= {"rate", "time"}
+    return replace(source, units={**_unit_by_rates(source), **source.units}) if has_both else source
+
+
+def _unit_by_rates(source: Source) -> dict[str, str]:
+    """Return milliseconds as the unit of times that have none, in which a batch over a time is the rate beside it."""
+    rates = [n for n in source.columns if (of := header_of(n)).kind == "rate" and of.counted and not of.shared]
+    batch = column_of("global_batch", source.columns) or column_of("batch", source.columns)
+    if batch is None or len(rates) != 1:
+        return {}
+    times = [*_of_its_kind(source, "ms")]
+    rate, size, *of_times = ([number_in(text) for text in labels(source.columns[n])] for n in (*rates, batch, *times))
+    works = zip(times, (np.multiply(rate, of_time) for of_time in of_times), strict=True)
+    return {n: "ms" for n, work in works if np.allclose(work, np.multiply(size, 1000.0), rtol=0.1)}
 
 
 def _unit_of_caption(source: Source) -> dict[str, str]:

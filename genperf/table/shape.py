@@ -41,6 +41,8 @@ OF_ALL = 0.5
 _OF_A_DEVICE = late(r"([^\W\d_]*)[\s_\-]?(\d+)")
 #: The kind of a name that holds a count alone, beside names with a word: no empty cell, which would be a missing one.
 NO_KIND = "(none)"
+#: Names for each one with a multiple, `2x A100`, from which on it belongs to the name.
+FEW_MULTIPLES = 20
 #: Numbers in this range are years where all are.
 YEARS = (1900, 2100)
 _REPEAT = late(rf"(?<![^\W\d_]){any_of('headers.run_of_several')}s?(?![^\W\d_])", re.IGNORECASE)
@@ -574,8 +576,8 @@ def _read_alike(
     """Return what a reader takes from each name, by the same words where it can, and the names that it cannot read."""
     parsed = {name: taken for name in names if (taken := reader(name)) is not None}
     without = [name for name in names if name not in parsed]
-    if reader is _multiple and parsed:
-        # A name without a multiple is of one.
+    if reader is _multiple and parsed and len(without) < FEW_MULTIPLES * len(parsed):
+        # A name without a multiple is of one; one multiple of very many names belongs to its name: `dla102x2`.
         parsed |= {name: ({"devices": 1.0}, name.strip()) for name in without}
         without = []
     if is_grid and parsed and (single := {name: taken for name in without if (taken := _multiple(name))}):

@@ -389,7 +389,8 @@ def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn
     remaining = _titled_by_corners(remaining) if len(remaining) > 1 else remaining
     ranked = []
     while remaining:
-        chosen = _likeliest([table for *_, table in remaining]) if len(remaining) > 1 else 0
+        titles = [title for title, *_ in remaining]
+        chosen = _likeliest([table for *_, table in remaining], titles) if len(remaining) > 1 else 0
         chosen_title, of_units, ((_, header), *_) = remaining[chosen]
         # Titles may say that what tables of the same columns hold is not the same.
         values = {} if any(map(is_result, header)) else {t: (header_of(t).kind, units_in(t)) for t, *_ in remaining}
@@ -474,22 +475,28 @@ def _titled_by_corners(tables: Sequence[tuple[str, bool, list[Record]]]) -> list
     return titled
 
 
-def _likeliest(tables: Sequence[Sequence[Record]]) -> int:
-    """Return the place of the first table of a scale with a time or a rate, else a speed-up; or else of any result."""
+def _likeliest(tables: Sequence[Sequence[Record]], titles: Sequence[str]) -> int:
+    """Return the place of the first table of a scale with a time or a rate, else a speed-up; or else of any result.
+
+    A table whose title has a unit holds results. Before a table of a scale without a result comes one with a time.
+    """
     cells = [
         {name: [row[k] for _, row in rows if k < len(row)] for k, name in enumerate(head)}
         for ((_, head), *rows) in tables
     ]
 
     def rank(place: int) -> int:
-        timed = any(is_result(name) and header_of(name).kind in ("time", "rate") for name in cells[place])
+        names = [*cells[place], *(f"x ({unit})" for unit in units_in(titles[place]))]
+        timed = any(is_result(name) and header_of(name).kind in ("time", "rate") for name in names)
         return 0 if timed else 1 if any(map(is_relative, cells[place])) else 2
 
     # A table that is still to be filled in, `GPUs | time` above `8 | TBD`, has nothing but its counts.
     filled_in = [any(any(map(parts_of, t[name])) for name in t if not counts_scale(name)) for t in cells]
     scaled = [place for place, table in enumerate(cells) if filled_in[place] and counts_vary(table, named=False)]
-    of_results = (place for place, table in enumerate(cells) if any(map(is_result, table)))
-    return min(scaled, key=rank) if scaled else next(of_results, 0)
+    timed = [place for place in range(len(cells)) if filled_in[place] and rank(place) == 0]
+    of_results = [place for place, table in enumerate(cells) if any(map(is_result, table))]
+    first = min(scaled, key=rank, default=None)
+    return first if first is not None and (rank(first) < 2 or not timed) else next(iter([*timed, *of_results]), 0)
 
 
 def _as_one(same: Sequence[tuple[str, list[Record]]], notes: list[Note], drawn: str) -> Titled:
@@ -863,7 +870,7 @@ def _rules(text: str) -> set[int]:
 
 def _drawn(text: str) -> Iterator[Record]:
     """Yield the rows of Markdown tables, or of those drawn with `+` and `|`, each with its line; titles as one cell."""
-    rules, title, inside, bars = _rules(text), (0, ""), False, 0
+    rules, title, inside, bars, heading = _rules(text), (0, ""), False, 0, ""
     lines = [*map(str.strip, text.splitlines())]
     if _GRID_HEAD.search(text):
         # Between two rules a row of such a table may have several lines.
@@ -876,9 +883,13 @@ def _drawn(text: str) -> Iterator[Record]:
             inside = inside and number in rules
         elif "|" not in line or not (inside or {number - 1, number + 1} & rules):
             title, inside = (number, line), False
+            heading = line if line[0] == "#" else heading
         else:
             if not inside and title[1]:
-                yield title[0], [title[1]]
+                # A heading with a unit stands before the sentence below it.
+                stated = units_in(heading) and not units_in(title[1])
+                yield title[0], [f"{heading.lstrip('# ')}. {title[1]}" if stated else title[1]]
+                heading = ""
             if not inside:
                 bars = line.count("|") if line.endswith("|") else 0
             has_remark = line.count("|") == bars and not line.endswith("|")  # behind the last bar

@@ -76,6 +76,7 @@ _STEPS_A_SECOND = late(
     rf"((?:train_|env_|mean_|avg_)?{any_of('headers.counted_steps')})_(?:s|sec|second)", re.IGNORECASE
 )
 _PER = late(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
+_ABBREVIATION = late(r"\b([A-Z])/([A-Z])\b")
 #: `tok_s_gpu`: the rate of one device.
 _OF_ONE_DEVICE = late(rf"(?<![^\W_])((?:{_LONG})s?_(?:s|sec|second))_({'|'.join(sorted(DEVICE_WORDS))})$")
 #: `num.gpus`, `Step.time..ms.`: what R makes of blanks and signs.
@@ -193,7 +194,8 @@ def header_of(column: str) -> Header:
     >>> header_of("GPU-hours"), header_of("hours_to_train").of
     (Header(kind='time', unit='h', counted='', shared=True, of='job', level='workers', steps=1), 'job')
     """
-    text = _without_section(column)
+    # Two capitals are an abbreviation, as `P/D`, `R/W`.
+    text = _without_section(_ABBREVIATION.sub(r"\1\2", column))
     text = f"{steps[1]}/s" if (steps := _STEPS_A_SECOND.fullmatch(text)) else text
     if multiple := _MULTIPLE_BEHIND.fullmatch(text):
         rate = header_of(f"{_MULTIPLES.get(multiple['multiple'].lower(), multiple['multiple'])} {multiple['rate']}")

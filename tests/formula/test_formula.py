@@ -15,6 +15,7 @@ from genperf.formula import (
     Number,
     Text,
     bind,
+    chain,
     evaluate,
     evaluate_with_gradient,
     in_language,
@@ -116,6 +117,10 @@ def test_every_function_has_javascript(function: str) -> None:
     arguments = tuple(Name(n) for n in "abc"[: min(held.most, 3)])
     text = javascript(Call(function, arguments), {n: f"x[{i}]" for i, n in enumerate("abc")})
     assert all(f"x[{i}]" in text for i in range(len(arguments)))
+
+
+def test_a_sum_of_very_many_is_evaluated() -> None:
+    assert evaluate(chain("add", [Number(1.0)] * 3000), {}) == 3000.0
 
 
 def test_names_and_texts_are_never_code() -> None:

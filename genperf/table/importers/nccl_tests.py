@@ -15,7 +15,11 @@ from genperf.table.importers.imported import Cell, Imported
 from genperf.vocabulary import section
 
 TIME = "time_s"
-SIGNATURE = r"(?m)^#\s+nThread \d+ nGpus \d+|^(?=.*(?:#|\bredop\b)).*\balgbw\s+busbw\b"
+#: Its first line, the header, or a row: `1024  256  float  sum  -1  28.2`.
+SIGNATURE = (
+    r"(?m)^#\s+nThread \d+ nGpus \d+|^(?=.*(?:#|\bredop\b)).*\balgbw\s+busbw\b"
+    r"|^\s*\d+\s+\d+\s+[a-z]\w*\s+(?:sum|prod|min|max|avg|mulsum|none)\s+-?\d+\s+\d+\.\d"
+)
 #: Sizes down to this share of the largest one are on the plateau.
 PLATEAU = 0.25
 #: A rank with its host and its device, and a row of the table, which a launcher may label with its rank: `0: `.
