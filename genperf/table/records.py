@@ -14,7 +14,7 @@ from genperf.table.cells import MOST_NAMES, Source, source_of, step
 from genperf.table.facts import is_result, source_of_records, summary
 from genperf.vocabulary import late, words_of
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import LEVELS, canonical_of, meant_by
+from genperf.vocabulary.names import COUNTED, LEVELS, canonical_of, meant_by
 
 #: How JSON begins that may hold records.
 JSON = late(r'\s*(?:\{\s*["}]|\[\s*(?:\[\s*["\d\[\]{-]|\{\s*["}]))')
@@ -179,6 +179,12 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
         # The results beside a list of runs sum them up.
         settings = {key: item for key, item in scalars.items() if not is_result(key)}
         return [{**settings, **run} for run in runs]
+    if results := {key: cells for key, cells in objects.items() if is_result(key) and _are_by_count(cells)}:
+        # `{"throughput": {"8 GPUs": 100, "16 GPUs": 190}}`
+        counts = dict.fromkeys(count for cells in results.values() for count in cells)
+        name_key = _COUNT if all(map(str.isdecimal, counts)) else "name"
+        of_counts = {n: {key: cells[n] for key, cells in results.items() if n in cells} for n in counts}
+        return [{name_key: count, **scalars, **cells} for count, cells in of_counts.items()]
     if any(map(is_result, _keys_of(value))):
         return [value]
     records = _records_of_arrays(scalars, arrays, objects)
@@ -195,6 +201,13 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     shared = {name: item for name, item in value.items() if name != key}
     count_key = key if meant_by(key) is not None else _COUNT
     return [{**shared, **{count_key if n == _COUNT else n: cell for n, cell in row.items()}} for row in rows]
+
+
+def _are_by_count(cells: Mapping[str, Any]) -> bool:
+    """Tell whether an object holds numbers by counts, `8`, `8 GPUs` or `gpus_8`, and not by percentiles, `p99`."""
+    nouns = [re.sub(r"[\d\W_]+", "", key) for key in cells if re.search(r"\d", key)]
+    are_counts = len(nouns) == len(cells) > 1 and all(not noun or meant_by(noun) in COUNTED for noun in nouns)
+    return are_counts and all(isinstance(cell, int | float) for cell in cells.values())
 
 
 def _runs_within(record: Mapping[str, Any]) -> list[dict[str, Any]]:

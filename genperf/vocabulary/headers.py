@@ -75,6 +75,10 @@ _OF_STEPS = late(rf"([1-9]\d*|(?=k ))(k?) ?({'|'.join(sorted(STEP_WORDS))})\b")
 _STEPS_A_SECOND = late(
     rf"((?:train_|env_|mean_|avg_)?{any_of('headers.counted_steps')})_(?:s|sec|second)", re.IGNORECASE
 )
+#: Brackets as wide as a Chinese letter.
+_BRACKETS = str.maketrans("（）［］", "()[]")
+#: `每秒图片数`: so many images a second.
+_EACH_SECOND = late(rf"^{any_of('headers.each_second')}(\w+?)(?:数量?)?$")
 _PER = late(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
 _ABBREVIATION = late(r"\b([A-Z])/([A-Z])\b")
 #: `tok_s_gpu`: the rate of one device.
@@ -321,7 +325,7 @@ def in_blanks(column: str) -> str:
 
 def _without_section(column: str) -> str:
     """Return a header without its sections: `config.num_gpus`, `train/perf/step_time`; `train/s` is a rate."""
-    text = _SYMBOL.sub("", _BETTER.sub("", _SCATTER.sub("", column[:LONGEST_NAME].strip())))
+    text = _SYMBOL.sub("", _BETTER.sub("", _SCATTER.sub("", column[:LONGEST_NAME].strip().translate(_BRACKETS))))
     while (section := _SECTION.match(text)) and text[section.end() :].lower() not in TIME_WORDS:
         text = text[section.end() :]
     # A path such as `model.layers` has no such sign.
@@ -361,7 +365,7 @@ def _sides_of_ratio(text: str) -> Sides:
     """Return the words of a header on each side of `/` or `per`: `step_time ms/epoch` → ((step, time, ms), (epoch))."""
     # `ViT-B/16` is a network, and no ratio.
     named = re.sub(r"(?<=-[A-Z])/(?=\d)", "-", re.sub(r"(?<=\d),(?=\d{3}\b)", "", text))
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])(?!Wh)", " ", named).lower()
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])(?!Wh)", " ", _EACH_SECOND.sub(r"\1/s", named)).lower()
     spaced = _COMPOUND.sub(" ", spaced)
     spaced = _YEARS_A_DAY.sub("years per day", spaced)
     # A speed-up is no speed.
