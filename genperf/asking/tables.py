@@ -33,7 +33,7 @@ from genperf.asking.ask import (
 )
 from genperf.asking.energy import energy_of
 from genperf.asking.one_run import row_in, row_of_run, run_answer
-from genperf.errors import GenperfError, Note, TableError, counted, did_you_mean, listed
+from genperf.errors import GenperfError, Note, TableError, attempted, counted, did_you_mean, listed
 from genperf.facts import Facts, Planned
 from genperf.fitting import fit_prepared, model_of, prepared_auto
 from genperf.fitting.model import Model
@@ -272,8 +272,15 @@ def ask_each(
         if not error.places:
             raise
         check_number(error.places)
-        places = error.places
-        answers = [answer(place) for place in places]
+        tried = [(place, attempted(answer, place)) for place in error.places]
+        faults = [of for _, of in tried if isinstance(of, GenperfError)]
+        if len(faults) > len(tried) - 2:
+            raise faults[0] from None
+        # A level whose runs all failed is answered by none.
+        places = [place for place, of in tried if isinstance(of, Answer)]
+        answers = [of for _, of in tried if isinstance(of, Answer)]
+        if faults:
+            answers[0] = replace(answers[0], notes=(*answers[0].notes, *(fault.message for fault in faults)))
     if len(answers) == 1 and "each" in answers[0].topics:
         # Which is the best of what is left open: all that were measured stand beside each other.
         names = [name for name in answers[0].taken if meant_by(name) not in (*LEVELS, *WAYS)]
