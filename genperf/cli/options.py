@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
@@ -105,17 +106,14 @@ def split_words(texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]
     is_question = re.search(r"\d|\S\s+\S", " ".join(around)) is not None
     if not places or in_folder or not is_question:
         return tuple(texts), ()
-    if any(_PATH.search(word) and not _stands_in(texts[start:end], word) for word in words.split()):
+    paths, files = (word for word in words.split() if _PATH.search(word)), [*filter(os.path.isfile, texts[start:end])]
+    # A word that looks like a file and stands in the head of one is a cell of its table.
+    if any(not any(word.encode() in head_of(file) for file in files) for word in paths):
         return tuple(texts), ()
     if NAMED_TWICE.search(" ".join(around)):
         # Which value goes with which is in the order of the words.
         return tuple(texts[start:end]), (" ".join(around),)
     return tuple(texts[start:end]), (*(text for text in around if "=" in text.strip("=")), *filter(None, [words]))
-
-
-def _stands_in(files: Sequence[str], word: str) -> bool:
-    """Tell whether a word that looks like a file stands in the head of a file: it is a cell of its table."""
-    return any(Path(file).is_file() and word.encode() in head_of(file) for file in files)
 
 
 def with_scale(texts: Sequence[str], names: Collection[str] | None = None) -> list[str]:

@@ -181,9 +181,14 @@ def fit_group(table: Table, group: tuple[str, ...], seed: int = 0) -> FitResult:
     return fit_prepared(model, groups[group], seed)
 
 
+#: The options of `auto` without a hint of the network.
+_UNHINTED = FitOptions()
+
+
 def prepared_auto(table: Table, hints: Mapping[str, str] | None = None) -> tuple[Model, dict[tuple[str, ...], Table]]:
     """Return `auto` prepared for the groups of a table, and these; a table without groups is one, of key ()."""
-    options, table = _hinted(table, hints)
+    options = FitOptions(hints=hints) if hints else _UNHINTED
+    table = with_devices_per_node(table, options.hints) if hints else table
     with one_blas_thread():
         return model_for(table, AUTO, options), dict(table.groups())
 
@@ -197,16 +202,6 @@ def fit_prepared(model: Model, table: Table, seed: int) -> FitResult:
     if isinstance(result, str):
         raise FitError(result, where=table.source)
     return result
-
-
-#: The options of `auto` without a hint.
-_UNHINTED = FitOptions()
-
-
-def _hinted(table: Table, hints: Mapping[str, str] | None) -> tuple[FitOptions, Table]:
-    """Return the options of `auto` with hints of the network, and the table with what they say of its nodes."""
-    options = FitOptions(hints=hints) if hints else _UNHINTED
-    return options, with_devices_per_node(table, options.hints) if hints else table
 
 
 def model_named(name: str, options: FitOptions, pool: bool = False) -> Model:

@@ -14,10 +14,19 @@ from genperf.errors import GenperfError, attempted
 from genperf.facts import ENDS, Facts, Normal, are_whole
 from genperf.reporting.place import Place, ladder_rows, ladder_table, page_ladder, short
 from genperf.search import suggest
-from genperf.words.answer import decision_sentence, next_line, part_short, record_line, verdict_line
+from genperf.words.answer import decision_sentence, next_line, record_line, verdict_line
 from genperf.words.growth import next_sentence, pays_judged, percent_text, plan_in_short, turn_sentence, turn_short
 from genperf.words.limit import limit_sentence, limit_short
-from genperf.words.numbers import capitalised, count_text, join_values, only_for_times, prose, singular, with_article
+from genperf.words.numbers import (
+    capitalised,
+    count_text,
+    join_values,
+    only_for_times,
+    prose,
+    singular,
+    whole_percent,
+    with_article,
+)
 from genperf.words.published import cause_named
 from genperf.words.verdict import fits_text
 
@@ -172,7 +181,8 @@ def _largest_part(place: Place) -> Section:
     text = "" if are_whole(parts) else limit_sentence(limit, place.shown)
     sentences = [*filter(None, [place.answer.sentences.get("parts", ""), prose(text)])]
     if are_whole(parts):
-        return Section(about, part_short(max(parts, key=lambda part: part.shares[1])), tuple(sentences))
+        largest = max(parts, key=lambda part: part.shares[1])
+        return Section(about, f"{largest.column}: {whole_percent(largest.shares[1])} %", tuple(sentences))
     if answer is not None and limit.parts:
         sentences += map(prose, answer.decided_changes(changes(result, answer.steps, answer.interval)))
     return Section(about, limit_short(limit), tuple(sentences))

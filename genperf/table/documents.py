@@ -228,11 +228,6 @@ _COMMENTED = late(r"([:=] +)([\d.]+(?:e[+-]?\d+)?) +# *([^#\n]*[^#\s])[ \t]*$", 
 _LONGEST_OUTLINE = 8_000
 
 
-def _with_commented_units(text: str) -> str:
-    """Return a text whose numbers have the units in the comments behind them, in quotes as one value."""
-    return _COMMENTED.sub(lambda m: f'{m[1]}"{m[2]} {m[3]}"' if is_result(f"x ({m[3]})") else m[0], text)
-
-
 def of_outline(text: str) -> str | None:
     r"""Return keys with blocks below them, or a list of such, as YAML has them, as JSON; None for another text.
 
@@ -252,7 +247,11 @@ def of_outline(text: str) -> str | None:
     import yaml
 
     try:
-        node = yaml.compose(_with_commented_units("\n".join(lines)), yaml.BaseLoader)
+        # Numbers have the units in the comments behind them, in quotes as one value.
+        text = _COMMENTED.sub(
+            lambda m: f'{m[1]}"{m[2]} {m[3]}"' if is_result(f"x ({m[3]})") else m[0], "\n".join(lines)
+        )
+        node = yaml.compose(text, yaml.BaseLoader)
         return json.dumps(_value_of_node(node)) if node.id in ("mapping", "sequence") else None
     except (yaml.YAMLError, ValueError, TypeError, RecursionError):
         return None

@@ -88,11 +88,6 @@ def parts_sentence(parts: Sequence[StepPart], count: str) -> str:
     return f"of a step measured at {count}={largest:g}, {listed(texts)}"
 
 
-def part_short(part: StepPart) -> str:
-    """Return a measured part of a step in a few words."""
-    return f"{part.column}: {whole_percent(part.shares[1])} %"
-
-
 def split_line(split: BestSplit) -> str:
     """Return how the best split of the devices stands among the others."""
     ways = join_values(split.ways)
