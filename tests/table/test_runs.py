@@ -133,26 +133,11 @@ def test_what_a_cell_or_a_header_says(case: str, lines: Any, question: list[str]
     assert value.value * {"ms": 1e-3}.get(value.unit, 1.0) == pytest.approx(seconds(16), rel=0.2)
 
 
-@pytest.mark.parametrize(
-    ("text", "key", "expected"),
-    [
-        # A unit behind a value is no key of the next one.
-        ("2 GPUs\nSpeed: 94.7 samples/sec 3057.6 tokens/sec\nSpeed: 90.1 samples/sec 301 tokens/sec", "Speed", {2: 2}),
-        # Two counts before one result.
-        (
-            "On one node (8 GPUs) it is 40 images/s. On two nodes (16 GPUs) it is 41 images/s.",
-            "images/s",
-            {8: 1, 16: 1},
-        ),
-        # Counts in words, and the heading of one device.
-        ("With one GPU: 45 s/epoch, and with both GPUs: 61 s/epoch", "s/epoch", {1: 1, 2: 1}),
-        ("# On 4 GPUs\n### Single GPU\nspeed: 410 img/s\n### 4 GPUs\nspeed: 1502 img/s", "speed", {1: 1, 4: 1}),
-    ],
-)
-def test_results_belong_to_the_counts_beside_them(text: str, key: str, expected: dict[int, int]) -> None:
+@cases_in_text("text, key, expected")
+def test_results_belong_to_the_counts_beside_them(text: str, key: str, expected: dict[str, int]) -> None:
     """Each result of a sentence or a heading is that of its own devices; no unit is a quantity of its own."""
     runs = runs_of(text)
-    assert {int(r.values["GPUs"][-1]): len(r.values[key]) for r in runs} == expected
+    assert {f"{r.values['GPUs'][-1]:g}": len(r.values[key]) for r in runs} == expected
     assert not any("samples/sec" in run.values for run in runs)
 
 
