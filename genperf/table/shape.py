@@ -723,7 +723,7 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
     made: dict[str, AnyArray] = {}
     names_of_columns: dict[str, Names] = {}
     steps, aliases = [*source.steps], dict(source.aliases)
-    of_nodes = None if column_of("nodes", source.columns) is None else _devices_of_nodes(source)
+    of_nodes = _devices_of_nodes(source) if "nodes" in map(meant_by, source.columns) else None
     if of_nodes is not None:
         made["devices_per_node"] = of_nodes[1]
         steps.append(step(f"'devices_per_node' read from '{of_nodes[0]}', as only nodes are counted"))
