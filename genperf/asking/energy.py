@@ -10,12 +10,13 @@ from genperf.asking.answer import ENERGY, PER_ENERGY, Answer, Value, in_sentence
 from genperf.facts import Facts, Interval
 from genperf.formula.amounts import DURATIONS
 from genperf.prediction.verdict import VERDICTS
+from genperf.vocabulary import section
 from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, unit_of
 from genperf.vocabulary.names import words_in
 from genperf.words.numbers import singular
 
 #: What a question calls an energy, with its unit; the usual one of a job or a sample where it names none.
-UNITS = {"energy": "", "j": "J", "joule": "J", "joules": "J", "kj": "kJ", "wh": "Wh", "kwh": "kWh", "mwh": "MWh"}
+UNITS = {ENERGY: "", **{word: unit for unit, words in section("energies").items() for word in words}}
 #: Joules of each unit of energy.
 JOULES = {"J": 1.0, "Wh": 3600.0}
 #: Exponent along the scale below which a power is that of each device or node: a power of all grows with their number.

@@ -49,7 +49,7 @@ from genperf.table.cells import Cells, either_reading
 from genperf.table.clean import label
 from genperf.table.facts import FAILURES, failure_of
 from genperf.table.shape import COUNTED
-from genperf.vocabulary import any_of, words_of
+from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import (
     DEVICE_WORDS,
     OF_A_SINGLE,
@@ -1044,10 +1044,6 @@ def _take_relative(reading: Reading) -> None:
     column.header = Header("rate", "%" if in_percent else "s", counted, shared=is_efficiency, level=level)
 
 
-#: What an amount is measured in that is wanted without a unit.
-DIMENSIONS = {"energy": ("J", "Wh"), "power": ("W",), "memory": ("B",)}
-
-
 def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     """Return the measured column that is wanted by its header, or by a kind such as `throughput`."""
     plain, header = plain_name(want), header_of(want)
@@ -1069,7 +1065,7 @@ def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
         """Tell whether a header is of the wanted kind: the time of an epoch is not that of a step."""
         counts_same = measured.counted == header.counted or {measured.counted, header.counted} & {"", "samples"}
         dimensions = [unit_of(unit)[0] for unit in (measured.unit, header.unit)]
-        named = next((of for name, of in DIMENSIONS.items() if name in words_in(want)), ())
+        named: Sequence[str] = next((of for name, of in section("dimensions").items() if name in words_in(want)), [])
         same_unit = kind != "quantity" or "" in dimensions[:1] or dimensions[0] in (named or dimensions[1:])
         same_unit |= kind == "quantity" and not (named or header.unit)
         return measured.kind == kind and {measured.of, header.of} != {"step", "job"} and bool(counts_same) and same_unit
