@@ -264,7 +264,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             """Count the names and texts of the question that a table has, in its columns or in its title."""
             columns, wanted = source.columns, header_of(want or "").kind
             words = [(word, word) for word in at.get(SCALE, "").split()]
-            named_in_at = [*at.items(), *(words if len(words) > 1 else [])]
+            counts = [(word, number) for number, word in re.findall(r"(\d+) ?([^\W\d_]+)", at.get(SCALE, ""))]
+            named_in_at = [*at.items(), *([*words, *counts] if len(words) > 1 else [])]
             of_at = [(column_named(name, columns), text, re.split("[,:]", text)[0]) for name, text in named_in_at]
             # Columns that a name means and that hold its text, or the first of a list; columns by name; texts in the
             # title; what is wanted by its kind, and by its words.
@@ -272,6 +273,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
                 c is not None and (is_number(start) or not {text, start}.isdisjoint(labels(columns[c]).tolist()))
                 for c, text, start in of_at
             ]
+            # A number that was measured comes before one that was not.
+            matches += [c is not None and text in labels(columns[c]).tolist() for c, text, _ in of_at]
             matches += [column in columns for column in (*at, *self.given.columns)]
             matches += [c is not None for c, word, _ in of_at[len(at) :]]
             matches += [in_title(text, source.caption) for _, text in named_in_at]
