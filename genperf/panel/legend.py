@@ -91,6 +91,12 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         texts = {n: column.levels for n, column in self.columns.items() if n not in self.names and not column.numeric}
         return frozenset(n for n, levels in texts.items() if levels and all(amount(level) is None for level in levels))
 
+    def is_in_all_names(self, word: str) -> bool:
+        """Tell whether every cell of a column of names has a word: the `A100` of `1xA100`, `2xA100`."""
+        pattern = re.compile(rf"(?i)(?:(?<![^\W_])|(?<=\d)x|(?<=\dx)){re.escape(word)}(?![^\W_])")
+        levels = (self.columns[name].levels for name in self.names if name in self.columns)
+        return len(word) > 2 and any(of_name and all(map(pattern.search, of_name)) for of_name in levels)
+
     @cached_property
     def nameless_counts(self) -> tuple[str, ...]:
         """Those of several columns without a header, `column1`, that may count workers; the last was measured."""

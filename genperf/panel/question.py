@@ -187,7 +187,7 @@ def _absent_kinds_and_names(
         stays_open = is_count or name in legend.of_names
         if not stays_open and (asks_why or counts_cores(name)):
             stays_open = bool(column_by_name(legend, name, legend.columns))
-        if not stays_open and not in_title(name, legend.title):
+        if not stays_open and not in_title(name, legend.title) and not legend.is_in_all_names(name):
             yield name
 
 
@@ -308,7 +308,7 @@ def _cell_of_device(legend: Legend, device: str) -> dict[str, str] | None:
     texts = {n: entry.levels for n, entry in legend.columns.items() if not entry.numeric and entry.levels}
     column = next((n for n, levels in texts.items() if all(map(device_in, levels))), "")
     if not column:
-        return None
+        return {} if legend.is_in_all_names(device) else None
     of_all_runs = column in legend.names and all(device_in(cell) == device_in(device) for cell in texts[column])
     return {} if of_all_runs else {column: device}
 

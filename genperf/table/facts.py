@@ -594,7 +594,19 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
     for run in runs:
         _add_pace(run)
     _add_devices_of_nodes(runs, lines)
+    _add_settings_below(runs, lines)
     return _with_headings(_with_one_time(_without_setup(runs)))
+
+
+def _add_settings_below(runs: Sequence[Run], lines: Sequence[str]) -> None:
+    """Add to all runs of a line each the settings in the last line of the text, which tells no result or count."""
+    *_, last = [line for line in lines if line] or [""]
+    facts = {key: value for key, value, unit in facts_of(last) if canonical_of(key) and not is_result(key, unit)}
+    if len(runs) > 2 and not any(map(_is_count, facts)) and not _has_result(last):
+        of_others = {canonical_of(key) for run in runs[:-1] for key in run.values}
+        for key in (key for key in facts if canonical_of(key) not in of_others):
+            for run in runs[:-1]:
+                run.add(key, facts[key])
 
 
 def _add_devices_of_nodes(runs: Sequence[Run], lines: Sequence[str]) -> None:
