@@ -1137,7 +1137,7 @@ def measured_roles(
         # What elapsed in so many steps, or epochs.
         (times,), made = many, f"{'step' if steps else 'epoch'}_time_{header.unit}"
         differ = max(times.known) >= MANY_TIMES * min(times.known) > 0.0 and times.name not in given.columns
-        differ = differ and not MANY_STEPS.isdisjoint(words_in(name))
+        differ = differ and _is_of_a_run(name, header)
         # Another number of them than that of all runs is asked for.
         differ |= times.name in reading.requested and not times.varies and times.name not in given.columns
         if differ or (steps and not times.varies and times.known[0] > 1.0):
@@ -1178,13 +1178,19 @@ def measured_roles(
     return roles, derived
 
 
+def _is_of_a_run(name: str, header: Header) -> bool:
+    """Tell whether a time is that of a whole run, by its words or its unit: no step takes hours."""
+    return not MANY_STEPS.isdisjoint(words_in(name)) or header.unit in ("min", "h", "d")
+
+
 def _work_of_runs(reading: Reading, name: str) -> TableColumn | None:
     """Return the column of how much was done in all in a time of whole runs, or of which another amount is asked for.
 
     None where the runs show how the time grows with it.
     """
     columns = [c for n, c in reading.table_columns.items() if WORK_OF_A_RUN.fullmatch(plain_name(n))]
-    if len(columns) != 1 or MANY_STEPS.isdisjoint(words_in(name)) or reading.scale in (None, columns[0].name):
+    is_of_a_run = _is_of_a_run(name, reading.columns[name].header)
+    if len(columns) != 1 or not is_of_a_run or reading.scale in (None, columns[0].name):
         return None
     (amounts,), counts = columns, reading.columns[str(reading.scale)]
     is_crossed = len({*zip(counts.texts, amounts.texts, strict=True)}) > len({*counts.texts})
