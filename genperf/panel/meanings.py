@@ -36,7 +36,7 @@ _OF_HEADERS = frozenset({"num", "number", "of", "per"})
 #: Words of a header that name a time or a unit of one.
 _OF_TIMES = frozenset((*words_of("headers.time"), *TIME_WORDS, "per"))
 #: What a question calls a load: `concurrent requests`, `users`.
-LOAD_ASKED = late(rf"{any_of('log.counted')}|concurrent[ _][a-z]+", re.IGNORECASE)
+LOAD_IN_WORDS = late(rf"{any_of('log.counted')}|concurrent[ _][a-z]+", re.IGNORECASE)
 #: Where a capital begins a word of a header.
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 #: The memory in the name of a device.
@@ -83,7 +83,7 @@ class Meanings(Struct, dict=True):
     @cached_property
     def load(self) -> str:
         """The only column that counts what loads a machine, users or connections; empty without one."""
-        loads = [n for n in self.plain_numbers if LOAD.fullmatch(n) or LOAD_ASKED.fullmatch(plain_name(n))]
+        loads = [n for n in self.plain_numbers if LOAD.fullmatch(n) or LOAD_IN_WORDS.fullmatch(plain_name(n))]
         return loads[0] if len(loads) == 1 else ""
 
     @cached_property
@@ -186,7 +186,7 @@ class Meanings(Struct, dict=True):
         if not spelled and self.sizes and meant_by(phrase) == "parameters":
             # `model size`
             return self.sizes
-        if not spelled and self.load and LOAD_ASKED.fullmatch(phrase):
+        if not spelled and self.load and LOAD_IN_WORDS.fullmatch(phrase):
             # `64 concurrent requests` of `concurrency`
             return self.load
         column = spelled or (column_by_name(self.legend, phrase, self.legend.columns) if is_word else "")
