@@ -1136,6 +1136,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
                 log_settings += exponent * float(np.log(requested[setting]))
             elif np.ptp(values[rows]) > 0.0:
                 return None
+        if np.isnan(log_constant[rows]).all():
+            # It was measured in other series alone.
+            return None
         factor = float(np.exp(np.nanmedian(log_constant[rows]) + log_settings))
         middle, *ends = (factor * end**power for end in answer.expected.ends)
         lower, upper = sorted(ends)
