@@ -90,11 +90,12 @@ def _prices(
     `only_of_all` there is no price where it is equal.
     """
     prices, groups = list[RunPrice](), [*groups_of(reading, len(counts), names)]
-    telling = [rows for _, rows in groups if len(np.unique(counts[rows])) > 1]
+    # What costs nothing shows neither.
+    telling = [rows for _, rows in groups if len(np.unique(counts[rows])) > 1 and np.any(column.values[rows] > 0.0)]
     of_all = all(_price_of_one(column.values[rows]) is None for rows in telling)
     for levels, rows in groups if telling and (of_all or not only_of_all) else ():
         of_one = _price_of_one(column.values[rows] / (counts[rows] if of_all else 1.0))
-        if of_one is not None:
+        if of_one:
             size, currency = (1e3 if sign[1] else 1.0, currency_in(sign[2])) if sign else (1.0, "")
             text = f"{of_one * size:.6g}{currency}/{column.header.unit}"
             prices.append(RunPrice(text, per[of_all], levels))

@@ -337,7 +337,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         )
         if asks_another or of_kinds or phase_columns(columns) or not (variants := variants_in(columns)):
             return self
-        named = [key for key in next(iter(variants.values())) if {*key.lower().split()} <= {*words}]
+        # The `mxnet` of `MXNet 1.9` names it.
+        keys = [{word for word in key.lower().split() if not is_number(word)} for key in next(iter(variants.values()))]
+        named = [key for key in keys if key and key <= {*words}]
         if not superlatives and len(named) < 2:
             return self
         return replace(self, source=with_variants(replace(self.source, cells=columns, read={})))

@@ -251,11 +251,13 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
 @lru_cache(maxsize=1 << 15)
 def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     """Return the facts of a line, which is looked at several times, in the order of the patterns."""
+    line_as_written, product = line, None
     if " / s" in line:
         line = FORMS.apart.sub("/", line)
     if FORMS.letter.search(line):
         line = FORMS.node_has.sub(r"\g<value> devices per node of ", line)
-        line = _in_digits(FORMS.of_a_node.sub(r"\g<value> devices per node", line))
+        line = FORMS.of_a_node.sub(r"\g<value> devices per node", line)
+        line_as_written, product, line = line, FORMS.product.search(line), _in_digits(line)
     if "atch" in line or "bs" in line.lower():
         line = FORMS.batch_of_one.sub(_batch_of_one, line)
     if "], [" in line:
@@ -289,6 +291,10 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
                 if pattern is FORMS.counted and match["nodes"] and _number(match["value"]) <= MOST_OF_A_NODE:
                     facts.append(("nodes", float(match["nodes"]), ""))
     facts += [(match["key"], match["value"], "") for match in FORMS.named.finditer(line)]
+    if product is not None and product[0] not in line:
+        # `8x A100 80GB` and `8 V100s` tell the kind as well.
+        behind_count = line_as_written[product.end("value") : product.end()]
+        facts.append(("hardware", behind_count.lstrip(" x×").removesuffix("s"), ""))
     word = None if taken else FORMS.word_alone.match(line)
     return (*facts, *([] if word is None else [(_bare_key(word["key"]), word["value"], "")]))
 
@@ -314,12 +320,17 @@ def _in_digits(line: str) -> str:
     if not (kind or FORMS.one.match(line) or FORMS.spelled_small.search(line.lower())):
         return line
     line = FORMS.one.sub(r"\g<mark>1 ", line)
-    plain = FORMS.product.sub(r"\g<value> devices", FORMS.spelled.sub(lambda match: f"{_digits(match)} ", line))
+    plain = FORMS.product.sub(_devices_of_product, FORMS.spelled.sub(lambda match: f"{_digits(match)} ", line))
     plain = FORMS.kind_before.sub(r"\g<value> ", plain)
     announces = line.rstrip(" \t\r*").endswith((":", "：")) or line.startswith(("# ", "## ", "**", "__"))
     if FORMS.uses.match(line) or announces or _has_result(plain):
         return plain
     return FORMS.spelled.sub(lambda match: match[0] if _digits(match) == "1" else f"{_digits(match)} ", line)
+
+
+def _devices_of_product(match: re.Match[str]) -> str:
+    """Return `8 devices` for `8x V100`, and `2x8 devices` for `2x8 V100`."""
+    return f"{match['nodes']}x{match['value']} devices" if match["nodes"] else f"{match['value']} devices"
 
 
 def spelled_in_digits(name: str) -> str:
@@ -392,13 +403,21 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
     elif groups.get("step"):
         key = f"{groups['step']} time"
     elif pattern is FORMS.of_a_count:
+        unit = "min" if unit == "m" else unit
         key, unit = ("time", unit or "s") if not unit or canonical_time(unit) else (unit, "")
+        step = FORMS.each_step.match(match.string, match.end("value"))
+        key = f"{step['step']} time" if step and key == "time" else key
     elif pattern is FORMS.member:
         key = "world_size"
     elif pattern is FORMS.flag and groups["key"] == "n" and FORMS.launched.search(match.string):
         key = "np"
     else:
         key = _bare_key(groups["key"])
+        if pattern is FORMS.pair and " " in key and match.string[match.end("key") :][:1] == "=":
+            # `launching world_size=4`, of a program: the words before are of the sentence.
+            last, is_known = key.rsplit(" ", 1)[1], canonical_of(key) or header_of(key).kind or counts_scale(key)
+            of_code = canonical_of(last) in WAYS or ("_" in last and _is_count(last) and "worker" not in last)
+            key = last if of_code and not is_known else key
     if groups.get("rate") and not unit:
         # `requests: 7482 124.7/s`: how many, and how many a second.
         value, unit = groups["rate"], f"{key.split()[-1]}/s"
@@ -615,7 +634,7 @@ def _add_devices_of_nodes(runs: Sequence[Run], lines: Sequence[str]) -> None:
     if len(runs) < 2 or counted_levels != {"nodes"}:
         return
     products = (FORMS.product.search(line) for line in lines[:MOST_NAMES] if not _has_result(line))
-    devices = {float(match["value"]) for match in products if match is not None}
+    devices = {float(match["value"]) for match in products if match is not None and not match["nodes"]}
     if len(devices) == 1 and max(devices) <= MOST_OF_A_NODE:
         for run in runs:
             run.add("devices per node", max(devices))
@@ -756,7 +775,7 @@ def _under_heads(above: str, line: str) -> str:
 
 def _clauses(line: str) -> list[str]:
     """Return the parts of a line, each with a count and what was measured there, where it tells of several runs."""
-    line = _in_digits(line[:LONGEST_LINE])
+    as_written, line = line, _in_digits(line[:LONGEST_LINE])
     lists = [[f"{v} {m['unit']}" for v in FORMS.digits.findall(m["values"])] for m in FORMS.enumerated.finditer(line)]
     clauses = [line]
     if len(lists) > 1 and len({*map(len, lists)}) == 1:
@@ -769,14 +788,14 @@ def _clauses(line: str) -> list[str]:
     counted_there = (*FORMS.counted.finditer(line), *FORMS.counted_in_han.finditer(line))
     starts = sorted(match.start() for match in counted_there)
     if len(starts) > MOST_OF_A_LINE:
-        return [line]
+        return [as_written]
     pieces = [""]
     for start, end in itertools.pairwise([*starts, len(line)]):
         # `2 nodes (16 GPUs): 40 images/s`: counts before one result are of one run.
         if _has_result(pieces[-1]):
             pieces.append("")
         pieces[-1] += line[start:end]
-    return (_clauses_of_runs(pieces) if len(pieces) > 1 else None) or [line]
+    return (_clauses_of_runs(pieces) if len(pieces) > 1 else None) or [as_written]
 
 
 def _clauses_of_runs(clauses: Sequence[str]) -> list[str] | None:

@@ -112,6 +112,8 @@ _MOMENT = late(r"(?<!\d)(?:19|20)\d\d([-_.]?)\d\d\1\d\d(?:[-_T ]+\d\d([-_.:]?)\d
 PARAMETERS = "parameters"
 _OF_PARAMETERS = late(r"(?<![^\W_])(\d+(?:\.\d+)?)([bm])(?![^\W_])", re.IGNORECASE)
 _LAST_NUMBER = late(r"[\s_\-]+(\d+)$")
+#: `-v2`
+_VERSION = late(r"[\s_\-]+v(\d+)$")
 #: `4711023`, `job8123`: the number of a job, where it differs in every name; and a number that is no word's: `n4-900`.
 _OF_A_JOB, _WORDLESS = late(r"(?<!\d)(?<!\d\.)\d{4,}(?!\d|\.\d)"), late(r"(?<![^\W_])\d+(?![^\W_])")
 
@@ -1016,7 +1018,19 @@ def _without_runs(parsed: Mapping[str, Taken]) -> dict[str, str]:
         match = _LAST_NUMBER.search(kind)
         runs.setdefault((stems[name], tuple(values.values())), []).append(int(match[1]) if match else -1)
     repeated = all(map(_count_up, runs.values())) and any(len(n) > 1 for n in runs.values())
-    return stems if repeated else {name: kind for name, (_, kind) in parsed.items()}
+    return stems if repeated else _without_versions({name: kind for name, (_, kind) in parsed.items()}, parsed)
+
+
+def _without_versions(kinds: Mapping[str, str], parsed: Mapping[str, Taken]) -> dict[str, str]:
+    """Return what is left of names without a version that one of several runs has: it was run again, `r-32-v3`."""
+    versions: dict[tuple[float, ...], list[str]] = {}
+    for name, (values, _) in parsed.items():
+        versions.setdefault(tuple(values.values()), []).append(kinds[name])
+    again = [of_run for of_run in versions.values() if len(of_run) > 1]
+    first = {min(of_run) for of_run in versions.values()}
+    plain = {name: _VERSION.sub("", kind) for name, kind in kinds.items()}
+    one_again = len(again) == 1 < len(versions) - 1 and len(first) == 1
+    return plain if one_again and len({*plain.values()}) == 1 < len({*kinds.values()}) else {**kinds}
 
 
 def _left(text: str) -> str:
