@@ -916,6 +916,8 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
     chosen = measured_column if measured_column is not None or want is None else wanted_column(reading, names, want)
     if chosen is None and not names:
         raise _unmeasured_error(columns)
+    if chosen is not None and plain_name(want or "") == plain_name(chosen):
+        columns[chosen].reasons = (*columns[chosen].reasons, WANTED)
     ordered = names if chosen is None else [chosen, *(n for n in names if n != chosen)]
     of_one_device = _rates_of_one(reading, names) if reading.scale is not None and columns[reading.scale].varies else []
     for name in of_one_device:
@@ -1190,7 +1192,9 @@ def _work_of_runs(reading: Reading, name: str) -> TableColumn | None:
     """
     columns = [c for n, c in reading.table_columns.items() if WORK_OF_A_RUN.fullmatch(plain_name(n))]
     is_of_a_run = _is_of_a_run(name, reading.columns[name].header)
-    if len(columns) != 1 or not is_of_a_run or reading.scale in (None, columns[0].name):
+    # Beside a measured rate, or wanted by its name, it stays the time.
+    stays = WANTED in reading.columns[name].reasons or any(reading.columns[n].kind == "rate" for n in reading.ranked)
+    if len(columns) != 1 or not is_of_a_run or stays or reading.scale in (None, columns[0].name):
         return None
     (amounts,), counts = columns, reading.columns[str(reading.scale)]
     is_crossed = len({*zip(counts.texts, amounts.texts, strict=True)}) > len({*counts.texts})
