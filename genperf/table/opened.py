@@ -946,6 +946,8 @@ def _with_failures(source: Source) -> Source:
     """Write into the empty results of a row why its run failed, where only another result says it: `OOM` as memory."""
     texts = {n: labels(source.cells[n]).tolist() for n in source.cells if facts.is_result(n)}
     failed = {k: why for cells in texts.values() for k, text in enumerate(cells) if (why := facts.failure_of(text))}
+    # A run that measured something did not fail.
+    failed = {k: why for k, why in failed.items() if not any(is_number(cells[k]) for cells in texts.values())}
     reasons: dict[str, AnyArray] = {}
     for name, cells in texts.items():
         rows = [k for k in failed if cells[k] in _BLANKS]
