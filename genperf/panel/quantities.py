@@ -52,8 +52,6 @@ QUANTITIES: dict[str, Quantity] = {
 }
 REPORTED_BESIDE = tuple(name for name, row in QUANTITIES.items() if row.reported == "beside")
 REPORTED = tuple(name for name, row in QUANTITIES.items() if row.reported)
-#: Of the operations that a throughput counts, `TFLOP`, how many its first letter means.
-_OPERATIONS = {"G": 1e9, "T": 1e12, "P": 1e15}
 #: What a formula needs and nothing gives → what is missing, and what to try.
 LACKS: dict[str, tuple[str, str]] = {
     "price": ("a price", "--price 2/h, with --per COLUMN for what it is paid"),
@@ -134,10 +132,10 @@ def quantities_of(
     if counted == "tokens" or counted in STEP_WORDS:
         # Iterations of each device are no samples.
         formulas["sequence"] = units_of_sample if counted == "tokens" else None
-    if counted[1:] == "FLOP" and counted[0] in _OPERATIONS:
+    if counted == "TFLOP":
         # A token takes 6 operations for each parameter.
         parameters = formulas["parameters"] or parameters_of(panel)
-        of_a_token = None if parameters is None else call("multiply", 6.0 / _OPERATIONS[counted[0]], parameters)
+        of_a_token = None if parameters is None else call("multiply", 6e-12, parameters)
         formulas["sequence"] = None if of_a_token is None else call("divide", ONE, of_a_token)
     # Where a throughput was measured, the length of a step is a convention: one unit of its work is paid for.
     formulas["steps"] = ONE if panel.measured_work is None else call("divide", ONE, panel.measured_work)
