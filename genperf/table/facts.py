@@ -294,7 +294,7 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     if product is not None and product[0] not in line:
         # `8x A100 80GB` and `8 V100s` tell the kind as well.
         behind_count = line_as_written[product.end("value") : product.end()]
-        facts.append(("hardware", behind_count.lstrip(" x×").removesuffix("s"), ""))
+        facts.insert(0, ("hardware", behind_count.lstrip(" x×").removesuffix("s"), ""))
     word = None if taken else FORMS.word_alone.match(line)
     return (*facts, *([] if word is None else [(_bare_key(word["key"]), word["value"], "")]))
 
@@ -580,13 +580,15 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
         tested = tested and FORMS.trained.search(line) is FORMS.both.search(line) is None
         # What a clause measured belongs to the count in it, wherever that stands.
         texts = _clauses(line)
-        clauses = [sorted(facts_of(text), key=lambda fact: not _is_count(fact[0])) for text in texts]
+        clauses = [[*facts_of(text)] for text in texts]
         counts: set[str] = set()
         facts = [*chain.from_iterable(clauses)]
         # What is measured below a line of settings alone, `batch: 4, seq_len: 256`, has them.
         of_settings = len(facts) > 1 and all(canonical_of(key) and not is_result(key, unit) for key, _, unit in facts)
         for text, of_clause in zip(texts, clauses, strict=True):
-            for key, value, unit in of_clause:
+            # Counts come first, and of these the one that begins a run: of `2 nodes (16 GPUs)` below `8 GPUs` the GPUs.
+            differ = {key for key, value, _ in of_clause if _differs_from_run(run, key, value)}
+            for key, value, unit in sorted(of_clause, key=lambda fact: (not _is_count(fact[0]), fact[0] not in differ)):
                 # `8 GPUs are as slow as 4 GPUs` is about 8.
                 second_count = _is_count(key) and _key_meaning(key) in counts and len(clauses) == 1
                 repeats = second_count or (not _has_result(line) and _repeats_count(run, key, value))
@@ -775,13 +777,14 @@ def _under_heads(above: str, line: str) -> str:
 
 def _clauses(line: str) -> list[str]:
     """Return the parts of a line, each with a count and what was measured there, where it tells of several runs."""
-    as_written, line = line, _in_digits(line[:LONGEST_LINE])
+    as_written, line = line[:LONGEST_LINE], _in_digits(line[:LONGEST_LINE])
     lists = [[f"{v} {m['unit']}" for v in FORMS.digits.findall(m["values"])] for m in FORMS.enumerated.finditer(line)]
     clauses = [line]
     if len(lists) > 1 and len({*map(len, lists)}) == 1:
         clauses = [", ".join(row) for row in zip(*lists, strict=True)]
     elif len(FORMS.counted.findall(line)) + len(FORMS.flag.findall(line)) > 1:
-        clauses = FORMS.between_clauses.split(line)
+        # Each with the kind of its devices, `8x V100: 300 img/s, 8x A100: 700 img/s`.
+        clauses = FORMS.between_clauses.split(as_written)
     if len(clauses) > 1 and (of_runs := _clauses_of_runs(clauses)) is not None:
         return of_runs
     # A count, its result, the next count: without a sign between.

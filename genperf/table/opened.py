@@ -323,7 +323,8 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     source = source.without(others).renamed({n: f"{n} per node" for n in of_nodes})
     source = replace(source, steps=(*source.steps, *map(step, reports)))
     in_source = {f"{n} per node" if n in of_nodes else n: c for n, c in in_source.items() if n not in others}
-    full, aliases = _without_repeats(in_source | _devices_of_nodes(in_source), named)
+    filled_counts = _devices_of_nodes(in_source) | _nodes_of_devices(in_source)
+    full, aliases = _without_repeats(in_source | filled_counts, named)
     # What only some runs say parts them from the others by no setting, but for their network.
     meaningful = {*named, *_ENDINGS, *words_of("one_run.network")}
     partly = {
@@ -385,6 +386,19 @@ def _devices_of_nodes(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
     if not pairs or any(known != product for known, product in pairs):
         return {}
     return {str(names[0]): [t or (f"{p:g}" if p == p else "") for t, p in zip(count, products, strict=True)]}
+
+
+def _nodes_of_devices(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the count of nodes filled up by the devices, where the runs that say both have one number in a node."""
+    devices, nodes = (column_of(part, texts) for part in LEVELS)
+    if devices is None or nodes is None or all(texts[nodes]):
+        return {}
+    pairs = [(number_in(text), number_in(count)) for text, count in zip(texts[devices], texts[nodes], strict=True)]
+    sizes = {number / count for number, count in pairs if number >= count}
+    if len(sizes) != 1 or not min(sizes).is_integer():
+        return {}
+    filled_nodes = [f"{math.ceil(number / min(sizes))}" if number == number else "" for number, _ in pairs]
+    return {nodes: [text or filled for text, filled in zip(texts[nodes], filled_nodes, strict=True)]}
 
 
 def _without_repeats(
