@@ -501,10 +501,12 @@ def measurement_of_column(
     """
     header = header or header_of(name)
     if not header.kind:
-        return {"throughput" if LEAST_GROWTH < growth < MOST_GROWTH else "quantity": name}, {}
+        is_rate = LEAST_GROWTH < growth < MOST_GROWTH
+        # A colon would part a unit.
+        return {"throughput": name} if is_rate else {"quantity": f"{name}:" if ":" in name else name}, {}
     # The time of one sample is that of all workers if it falls.
     if header.kind == "quantity" and (not header.counted or (" " not in header.counted and growth >= -LEAST_GROWTH)):
-        return {"quantity": f"{name}:{header.unit}" if header.unit else name}, {}
+        return {"quantity": f"{name}:{header.unit}" if header.unit or ":" in name else name}, {}
     # How many devices or nodes share the number, as a formula; empty where it is that of all.
     of_all = _units_of_rate(name, header, names, counted, mapping or {}) if header.shared else ""
     if header.kind == "quantity":

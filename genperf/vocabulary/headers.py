@@ -183,6 +183,10 @@ def letter_of(column: str) -> str | None:
     return None if letter is None else letter[0].strip(" ,()[]")
 
 
+#: `(h:mm:ss)`: how the durations below a header are written.
+_CLOCK = late(r"\s*[\[(](?:h{1,3}:)?m{1,2}:s{1,2}[\])]$", re.IGNORECASE)
+
+
 @lru_cache(maxsize=10_000)
 def header_of(column: str) -> Header:
     """Return what a header says of the numbers below it.
@@ -198,6 +202,8 @@ def header_of(column: str) -> Header:
     >>> header_of("GPU-hours"), header_of("hours_to_train").of
     (Header(kind='time', unit='h', counted='', shared=True, of='job', level='workers', steps=1), 'job')
     """
+    if (clock := _CLOCK.search(column)) is not None:
+        return header_of(f"{column[: clock.start()]} time (s)")
     # Two capitals are an abbreviation, as `P/D`, `R/W`.
     text = _without_section(_ABBREVIATION.sub(r"\1\2", column))
     text = f"{steps[1]}/s" if (steps := _STEPS_A_SECOND.fullmatch(text)) else text
