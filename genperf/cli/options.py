@@ -148,15 +148,17 @@ def configuration(
     option: str,
     fitted: Fitted,
     beside: Callable[[FitResult, Mapping[str, str]], Mapping[str, str]] | None = None,
+    heeded: Collection[str] = (),
 ) -> tuple[Fitted, dict[str, str]]:
     """Return the configuration of `name=value` options, by the columns of a model, and the model for it.
 
-    Its predictions are blind where a name stands in no column. `beside` picks the options that are no factors.
+    Its predictions are blind where a name stands in no column. `beside` picks the options that are no factors; those
+    among the words that the command does by itself are `heeded`.
     """
     assigned = pairs(with_scale(texts), option, names_of(fitted))
     further = beside(fitted.first, assigned) if beside is not None else {}
     others = {name: text for name, text in assigned.items() if name not in further}
-    requested = fitted.requested(others).of_settings()
+    requested = fitted.requested(others).of_settings(heeded)
     if texts and not requested.at and not further and option in ("--or", "--versus"):
         # Nothing is left of a change.
         raise GenperfError(requested.notes[0], hint="a change of what the runs show")

@@ -86,9 +86,9 @@ class Requested(Struct, frozen=True):
     #: The options of `ask` that stand among the words of the question: {"tokens": "1T"}.
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def of_settings(self) -> Self:
-        """Return a question without options among its words; one with them is refused."""
-        options = {name: text for name, text in self.options.items() if name != "requested"}
+    def of_settings(self, heeded: Collection[str] = ()) -> Self:
+        """Return a question without options among its words; one with others than those `heeded` is refused."""
+        options = {name: text for name, text in self.options.items() if name not in ("requested", *heeded)}
         if options:
             texts = (f"--{name} {shlex.quote(text)}" if text else f"--{name}" for name, text in options.items())
             what = f"no setting of a run: {listed([*options])}"

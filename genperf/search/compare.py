@@ -43,7 +43,7 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, answering
 from genperf.search.problem import JOINT_DRAWS, models_of, most_measured_group, winners
 from genperf.table.cells import records
-from genperf.table.clean import label
+from genperf.table.clean import is_number, label
 from genperf.table.shape import VARIANT, variants_in
 from genperf.vocabulary.names import canonical_of
 from genperf.words.growth import price_text, prices_text
@@ -522,7 +522,7 @@ def _sentence(
     second_fails: bool,
 ) -> str:
     """Return the answer in words, `jax is faster: …`; the ends are of ln of the second alternative over the first."""
-    winner, second = (_alternative_name(ranked[[*names]].iloc[row].tolist()) for row in (0, 1))
+    winner, second = (_alternative_name(ranked[[*names]].iloc[row].to_dict()) for row in (0, 1))
     by_work = THROUGHPUT[0] in ranked
     values = ranked[THROUGHPUT[0] if by_work else quantity.name].to_numpy()[:2]
     ratio, (low, high) = values.max() / values.min(), np.exp(ends)
@@ -549,9 +549,10 @@ def _sentence(
     return text.replace(UNCHANGED, UNCHANGED.capitalize()) if winner == UNCHANGED else text
 
 
-def _alternative_name(values: Sequence[object]) -> str:
-    """Return what a sentence calls the alternative of some names: `jax, 64`, or `the given configuration`."""
-    return ", ".join(str(value) for value in values if value != NOTHING) or UNCHANGED
+def _alternative_name(levels: Mapping[Any, object]) -> str:
+    """Return what a sentence calls the alternative of some levels: `jax, batch=64`, or `the given configuration`."""
+    texts = {name: str(value) for name, value in levels.items() if value != NOTHING}
+    return ", ".join(f"{name}={text}" if is_number(text) else text for name, text in texts.items()) or UNCHANGED
 
 
 def _cost_sentence(
@@ -569,7 +570,7 @@ def _cost_sentence(
         worker = "worker" if counted_worker is None else singular(counted_worker.name)
         work_paid = million_of(result.schema.target.samples if in_samples else f"steps of one {worker}")
     cheapest = ranked.iloc[int(ranked["cost"].where(ranked["cheapest"] > 0.0, np.inf).argmin())]
-    name = _alternative_name(cheapest[[*names]].tolist())
+    name = _alternative_name(cheapest[[*names]].to_dict())
     sentence = f" The work costs least with {name}: {with_unit(three_digits(cheapest['cost']), unit)} for {work_paid}"
     unchanged_costs = ranked["cost"][ranked[CHANGE] == NOTHING] if CHANGE in ranked else pd.Series(dtype=float)
     if len(unchanged_costs) == 1 and name != UNCHANGED:

@@ -112,6 +112,9 @@ def test_levels_of_several_factors_are_compared_each_with_each(shell: Shell) -> 
     assert order == ["bf16jax", "fp32jax", "bf16mxnet", "fp32mxnet"]
     assert told["sentence"].startswith("bf16, jax is faster: fp32, jax takes")
     assert len(reply(shell, *asked, "--at", "precision=bf16")["ranking"]) == 2
+    at = ("--at", "gpus=4,precision=bf16,framework=jax", "--over", "batch")
+    numbers = reply(shell, "compare", "kinds.csv", "--categorical", "precision,framework,batch", *at)
+    assert numbers["sentence"].startswith("batch=8 is faster: batch=16 takes")
 
 
 def test_what_most_likely_fails_is_neither_the_best_nor_the_cheapest(shell: Shell) -> None:
