@@ -194,7 +194,7 @@ def _best_value(answers: Sequence[Answer], names: Sequence[str], of_sizes: bool)
     is_most |= kind == "rate"
     ranked = sorted(zip(values, names, strict=True), key=lambda pair: pair[0].value, reverse=is_most)
     (best, best_name), (second, second_name), *_ = ranked
-    overlap = any(max(best.lower, other.lower) < min(best.upper, other.upper) for other, _ in ranked[1:])
+    overlap = any(max(best.lower, value.lower) < min(best.upper, value.upper) for value, _ in ranked[1:])
     doubt = ", but not surely" if overlap or BLIND in (best.verdict, second.verdict) else ""
     amounts = [f"{three_digits(value.value)} {unit}".rstrip() for value in (best, second)]
     verb = "is fastest" if is_fastest else f"has the {'most' if is_most else 'least'} {quantity}"

@@ -1130,10 +1130,9 @@ def measured_roles(
     if not MANY_STEPS.isdisjoint(words_in(name)):
         # `global_step` of 1000 in all runs, beside what has elapsed by then.
         repeats = [c for c in reading.with_role("repeat") if not c.varies and c.known[:1] > 1.0]
-        same = [c for c in repeats if words_in(c.name) & STEP_WORDS]
-        for column in same:
+        for column in (c for c in repeats if words_in(c.name) & STEP_WORDS):
             column.becomes("constant", "one number")
-        steps += same
+            steps.append(column)
     many = steps or epochs
     if roles.get("time") == name and not header.of and len(many) == 1 and len(many[0].known):
         # What elapsed in so many steps, or epochs.

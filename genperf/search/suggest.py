@@ -417,12 +417,12 @@ class _Ranking(Struct, frozen=True, eq=False):
         now, contained = self.start, self.contained
         places, rows = list[int](), [{name: cells[:0] for name, cells in ranked.columns.items()}]
         while len(remaining := np.flatnonzero(~np.isin(ranked.order, places))):
-            first = {name: cells[remaining[:1]] for name, cells in ranked.columns.items()}
-            if first["gain_per_cost"][0] <= 0.0:
+            best = {name: cells[remaining[:1]] for name, cells in ranked.columns.items()}
+            if best["gain_per_cost"][0] <= 0.0:
                 break
-            rows.append(first)
+            rows.append(best)
             places.append(int(ranked.order[remaining[0]]))
-            if len(places) == k or (within is not None and first["width"][0] <= within):
+            if len(places) == k or (within is not None and best["width"][0] <= within):
                 break
             now, contained = (
                 (after := now.after(places[-1])),

@@ -725,7 +725,7 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
     made: dict[str, AnyArray] = {}
     names_of_columns: dict[str, Names] = {}
     steps, aliases = [*source.steps], dict(source.aliases)
-    of_nodes = _devices_of_nodes(source) if "nodes" in map(meant_by, source.columns) else None
+    of_nodes = _node_sizes_in_words(source) if "nodes" in map(meant_by, source.columns) else None
     if of_nodes is not None:
         made["devices_per_node"] = of_nodes[1]
         steps.append(step(f"'devices_per_node' read from '{of_nodes[0]}', as only nodes are counted"))
@@ -776,7 +776,7 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
     return replace(source, read={**source.read, **made}, names=names_of_columns, aliases=aliases, steps=tuple(steps))
 
 
-def _devices_of_nodes(source: Source) -> tuple[str, AnyArray] | None:
+def _node_sizes_in_words(source: Source) -> tuple[str, AnyArray] | None:
     """Return the column of words that states the devices of each node, `8x H100`, where only nodes are counted."""
     if {meant_by(column) for column in source.columns} & {*LEVELS, *WAYS, "devices_per_node"} != {"nodes"}:
         return None
@@ -1026,11 +1026,11 @@ def _without_versions(kinds: Mapping[str, str], parsed: Mapping[str, Taken]) -> 
     versions: dict[tuple[float, ...], list[str]] = {}
     for name, (values, _) in parsed.items():
         versions.setdefault(tuple(values.values()), []).append(kinds[name])
-    again = [of_run for of_run in versions.values() if len(of_run) > 1]
-    first = {min(of_run) for of_run in versions.values()}
+    repeats = sum(len(of_run) > 1 for of_run in versions.values())
+    earliest = {min(of_run) for of_run in versions.values()}
     plain = {name: _VERSION.sub("", kind) for name, kind in kinds.items()}
-    one_again = len(again) == 1 < len(versions) - 1 and len(first) == 1
-    return plain if one_again and len({*plain.values()}) == 1 < len({*kinds.values()}) else {**kinds}
+    is_rerun = repeats == 1 < len(versions) - 1 and len(earliest) == 1
+    return plain if is_rerun and len({*plain.values()}) == 1 < len({*kinds.values()}) else {**kinds}
 
 
 def _left(text: str) -> str:

@@ -495,8 +495,12 @@ def _likeliest(tables: Sequence[Sequence[Record]], titles: Sequence[str]) -> int
     scaled = [place for place, table in enumerate(cells) if filled_in[place] and counts_vary(table, named=False)]
     timed = [place for place in range(len(cells)) if filled_in[place] and rank(place) == 0]
     of_results = [place for place, table in enumerate(cells) if any(map(is_result, table))]
-    first = min(scaled, key=rank, default=None)
-    return first if first is not None and (rank(first) < 2 or not timed) else next(iter([*timed, *of_results]), 0)
+    likeliest = min(scaled, key=rank, default=None)
+    return (
+        likeliest
+        if likeliest is not None and (rank(likeliest) < 2 or not timed)
+        else next(iter([*timed, *of_results]), 0)
+    )
 
 
 def _as_one(same: Sequence[tuple[str, list[Record]]], notes: list[Note], drawn: str) -> Titled:

@@ -393,9 +393,9 @@ def _sides_of_ratio(text: str) -> Sides:
 
 def _without_least(sides: Sides) -> Sides:
     """Return the words of a header without a `min` beside another unit of time, `min step ms`, which is the least."""
-    others = {word for side in sides for word in side if word in TIME_UNITS} - {"min"}
-    left = (tuple(word for word in side if not (others and word == "min")) for side in sides)
-    return tuple(filter(None, left))
+    units = {word for side in sides for word in side if word in TIME_UNITS} - {"min"}
+    without = (tuple(word for word in side if not (units and word == "min")) for side in sides)
+    return tuple(filter(None, without))
 
 
 def _is_bandwidth(sides: Sides) -> bool:
