@@ -604,7 +604,7 @@ def _settle_labels(reading: Reading) -> None:
         if not (unknown and numbers_runs) or doubles:
             continue
         scales = [c.values for c in counts if c.varies and c.lowest > 0.0 and values[0] > 0.0]
-        grow = (np.polyfit(np.log(scale), np.log(column.values), 1)[0] for scale in scales)
+        grow = (growth_along(scale, column.values) for scale in scales)
         # A score that grows with the devices is none where no time and no rate was measured.
         if has_speed or not any(abs(exponent) >= LEAST_GROWTH for exponent in grow):
             column.becomes("label", MAY_NAME)
