@@ -414,28 +414,17 @@ class Normal(Struct, frozen=True):
         return {"of": "efficiency", "step": self.step.kind, **rounded, "narrowed": list(self.narrowed)}
 
 
-class Lack(Struct, frozen=True):
-    """Why an efficiency is not compared: too few series are published of such a step."""
-
-    step: Step
-    series: int
-    clusters: int
-    #: Below which nothing is compared.
-    fewest_series: int
-    fewest_clusters: int
-
-
 class AmongPublished(Struct, frozen=True):
-    """Where the efficiency of a series lies among published ones, or why that is not known."""
+    """Where the efficiency of a series lies among published ones."""
 
-    placed: Normal | Lack
+    placed: Normal
     #: The column of the count, and the devices that are taken for a node where nothing counts the nodes.
     count: str
     assumed: float | None
     #: What is known of the work of a step: "assumed" where nothing is and each device has the same, "total" where all
     #: devices share one amount, else empty.
     work: str
-    low: bool  #: Whether a cause of it is worth looking for: it is in the lowest quarter, or nobody knows.
+    low: bool  #: Whether a cause of it is worth looking for: it is in the lowest quarter.
 
 
 class PublishedPlace(Struct, frozen=True):
@@ -534,8 +523,7 @@ class Published(Struct, frozen=True):
     @property
     def numbers(self) -> dict[str, Any]:
         """What is known, as the JSON names it: `normal`, `exchange`, `utilisation`, `causes`."""
-        placed = None if self.normal is None else self.normal.placed
-        numbers: dict[str, Any] = {"normal": placed.to_dict()} if isinstance(placed, Normal) else {}
+        numbers: dict[str, Any] = {} if self.normal is None else {"normal": self.normal.placed.to_dict()}
         if self.exchange is not None:
             numbers["exchange"] = self.exchange.to_dict()
         if self.utilisation is not None:

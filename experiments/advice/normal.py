@@ -17,7 +17,7 @@ import pandas as pd
 
 import genperf as gp
 from experiments.shared import markdown_of, page
-from genperf.normal.series import FILE, NARROWED_SERIES, NARROWED_SOURCES, Lack, Step, placed, step_to
+from genperf.normal.series import FILE, NARROWED_SERIES, NARROWED_SOURCES, Step, placed, step_to
 
 KINDS = ("inside", "second", "beyond")
 #: What is known of a series, in `steps.json`.
@@ -80,8 +80,6 @@ def left_out(steps: dict[str, Any], by: str) -> pd.DataFrame:
             kind = str(steps["kind"][at])
             step = Step(kind, (1.0, 1.0), (counts, 1.0), float(steps["efficiency"][at]))  # type: ignore[arg-type]
             found = placed(step, {key: values[at] for key, values in steps.items()}, others)
-            if isinstance(found, Lack):
-                continue
             inside = found.low <= found.value <= found.high
             width = found.high - found.low
             rows.append(

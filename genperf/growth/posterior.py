@@ -198,10 +198,7 @@ class Draws(Struct, frozen=True, eq=False):
         return np.sum(layout.level[self.walk] * away, axis=1), layout.precision[self.walk] ** -0.5
 
     def forecast(self, counts: Counts) -> tuple[Array, Array, Array]:
-        """Return the mean of ln T, its variance and a new run's, without the noise of repeats: universal kriging.
-
-            E = f(x*) + θ + k'·K⁻¹·(y − f − θ) + mean·slope·ahead,
-            var = κ − k'·K⁻¹·k + (1 − 1'·K⁻¹·k)²/(1'·K⁻¹·1) + (slope·beyond)², and noise² beside
+        """Return the mean of ln T (`Discrepancy.forecast`), its variance and a new run's, without the noise of repeats.
 
         Each is of shape (draws, counts).
         """

@@ -14,15 +14,14 @@ import pandas as pd
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from genperf.arrays import Array, Mask
-from genperf.errors import GenperfError, Note, counted
+from genperf.arrays import Array
+from genperf.errors import Note, attempted, counted
 from genperf.gaussian import normal_quantiles
 from genperf.growth.alike import CHANGES, DonorChange, shown_by_donors
 from genperf.growth.cluster import Cluster, combined, shown
 from genperf.growth.measured import Anchors, MeasuredSeries, series_of
 from genperf.growth.readings import forecast_of, weighed
 from genperf.panel import Table
-from genperf.panel.table import number_rows
 from genperf.prediction.bands import mixture_quantiles, quantiles
 
 Key = tuple[str, ...]
@@ -189,7 +188,7 @@ class TableShares(Struct, frozen=True):
 
     groups: Mapping[Key, Shared] = field(default_factory=dict)
     others: Shared = ALONE  #: Of the other groups.
-    series: bool = False  #: Whether every group that was looked at is a series.
+    series: bool = False  #: Whether every group is a series.
 
     def of(self, key: Key) -> Shared:
         """Return what the others show of one group."""
@@ -200,22 +199,14 @@ def table_shares(table: Table, hints: Mapping[str, str]) -> TableShares:
     """Return what the groups of a table show each other; nothing without groups, or with fewer than two series."""
     if not table.group:
         return TableShares()
-    try:
-        chosen = table.take(_weighed_rows(table))
-    except GenperfError:
-        # Of a table that cannot be fitted the fit says why.
-        return TableShares()
     # Group columns of numbers above zero tell groups apart by their logarithm, the others by name.
     values = {name: pd.to_numeric(table.frame[name], errors="coerce") for name in table.group}
     numeric = {name for name, numbers in values.items() if ((numbers > 0.0) & (numbers < np.inf)).all()}
     curves = []
-    groups = sorted(chosen.groups(), key=lambda pair: pair[0])
+    groups = sorted(table.groups(), key=lambda pair: pair[0])
     for key, group_table in groups:
-        try:
-            series = series_of(group_table, hints, single=True)
-        except GenperfError:
-            continue
-        if series is not None:
+        series = attempted(series_of, group_table, hints, True)
+        if isinstance(series, MeasuredSeries):
             names = dict(zip(table.group, key, strict=True))
             labels = {name: text for name, text in names.items() if name not in numeric}
             labels |= {f.name: f.levels[0] for f in group_table.categorical}
@@ -225,21 +216,6 @@ def table_shares(table: Table, hints: Mapping[str, str]) -> TableShares:
         return TableShares(series=all_series)
     *shares, new_group = shared_by(curves)
     return TableShares(dict(zip((curve.key for curve in curves), shares, strict=True)), new_group, all_series)
-
-
-def _weighed_rows(table: Table) -> Mask:
-    """Return which rows are of compared groups: all where the largest scales differ, else some, chosen by a hash."""
-    group_of_row = number_rows(table.frame, table.group)
-    groups = int(group_of_row.max()) + 1
-    scale = table.panel.axis.factor
-    largest_scale = np.zeros(groups)
-    if scale is not None:
-        np.maximum.at(largest_scale, group_of_row, table.columns[scale.name].astype(float))
-    if groups <= MOST_WEIGHED_SERIES or float(np.ptp(largest_scale)) > 0.0:
-        return np.ones(len(group_of_row), bool)
-    first_row = np.unique(group_of_row, return_index=True)[1]
-    names = table.frame[list(table.group)].iloc[first_row].astype(str).agg("|".join, axis=1)
-    return np.asarray(np.isin(group_of_row, np.argsort(list(map(_hash_order, names)))[:MOST_WEIGHED_SERIES]))
 
 
 def _hash_order(name: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from genperf.arrays import AnyArray, Array, Columns
-from genperf.facts import AmongPublished, Lack, Normal, Step, growth_between
+from genperf.facts import AmongPublished, Normal, Step, growth_between
 from genperf.panel import Panel
 from genperf.panel.configurations import devices_and_nodes, medians_along
 from genperf.panel.panel import several_nodes
@@ -26,9 +26,6 @@ FILE = Path(__file__).parent / "steps.json"
 #: Counts that make a series.
 LEAST_COUNTS = 2
 
-#: Series and clusters below which nothing is compared: an end of "nine in ten" is the second of thirty.
-FEWEST_SERIES = 30
-FEWEST_CLUSTERS = 3
 #: Series and sources that must be left where a comparison is narrowed. Clusters differ more than series of one do:
 #: nine in ten of thirty series of three clusters hold four in five of another source (`experiments/advice/normal.py`).
 NARROWED_SERIES = 100
@@ -67,23 +64,15 @@ def step_to(devices: Array, nodes: Array, rates: Array, at: int) -> Step | None:
     return Step(kind, before, after, float(rates[at] / rates[base_place] / growth_between(before, after)))
 
 
-def compared(step: Step, known: Mapping[str, Any] | None = None) -> Normal | Lack:
-    """Return where the efficiency of a step stands among the published series, by what is `known` of its own.
+def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, AnyArray] | None = None) -> Normal:
+    """Return where the efficiency of a doubling of a step lies among the published ones, narrowed by `known` facts.
 
-    >>> found = compared(Step("second", (8.0, 1.0), (16.0, 2.0), 0.3))
-    >>> isinstance(found, Normal) and found.percentile < 10.0 and found.low < found.median < found.high
+    >>> found = placed(Step("second", (8.0, 1.0), (16.0, 2.0), 0.3), {})
+    >>> found.percentile < 10.0 and found.low < found.median < found.high
     True
     """
-    return placed(step, {**(known or {}), "doublings": step.doublings}, published())
-
-
-def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, AnyArray]) -> Normal | Lack:
-    """Return where the efficiency of a doubling of a step lies among those of its kind, narrowed by `known` facts."""
-    rows = np.flatnonzero(steps["kind"] == step.kind)
-    series, clusters = (len(np.unique(steps[name][rows])) for name in ("series", "cluster"))
-    if series < FEWEST_SERIES or clusters < FEWEST_CLUSTERS:
-        return Lack(step, series, clusters, FEWEST_SERIES, FEWEST_CLUSTERS)
-    narrowed = []
+    steps, known = published() if steps is None else steps, {**known, "doublings": step.doublings}
+    rows, narrowed = np.flatnonzero(steps["kind"] == step.kind), []
     for name in NARROWING:
         alike = rows[steps[name][rows] == known.get(name)]
         series, sources = (len(np.unique(steps[of][alike])) for of in ("series", "source"))
@@ -215,15 +204,13 @@ def among_published(series: MeasuredRates, target: float, words: Iterable[str]) 
         facts["devices_per_node"] = per_node
     facts["framework"] = next((name for name in np.unique(published()["framework"]) if name and name in text), "")
     facts["between"] = next((kind for kind, names in _NETWORKS.items() if re.search(names, text)), "")
-    placed = [compared(step, facts) for step in series.steps(target)]
-    if not placed:
+    steps = [placed(step, facts) for step in series.steps(target)]
+    if not steps:
         return None
     # The last step is what the question is about, unless an earlier one is where the efficiency was lost.
-    slow = [drop for drop in placed if isinstance(drop, Normal) and drop.percentile < 100.0 * QUARTER]
-    chosen = min(slow, key=lambda drop: drop.percentile, default=placed[0])
-    # Where nobody knows what is normal, a cause is worth looking for too.
-    low = isinstance(chosen, Lack) or chosen.percentile <= 100.0 * QUARTER
-    return AmongPublished(chosen, series.count, series.assumed, series.work, low)
+    slow = [step for step in steps if step.percentile < 100.0 * QUARTER]
+    chosen = min(slow, key=lambda step: step.percentile, default=steps[0])
+    return AmongPublished(chosen, series.count, series.assumed, series.work, chosen.percentile <= 100.0 * QUARTER)
 
 
 def judged(percentile: float) -> str:

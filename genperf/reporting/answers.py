@@ -11,7 +11,7 @@ from genperf.attribution import Scaling
 from genperf.attribution.scaling import changes
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, attempted
-from genperf.facts import ENDS, Facts, Normal, are_whole
+from genperf.facts import ENDS, Facts, are_whole
 from genperf.reporting.place import Place, ladder_rows, ladder_table, page_ladder, short
 from genperf.search import suggest
 from genperf.words.answer import decision_sentence, next_line, record_line, verdict_line
@@ -128,7 +128,7 @@ def ladder(place: Place) -> list[Any]:
 def _normal(facts: Facts, sentences: Mapping[str, str]) -> list[Section]:
     """Return how the measured efficiency compares with published series, and why it is low; nothing if not known."""
     published = facts.published()
-    if published.normal is None or not isinstance(published.normal.placed, Normal):
+    if published.normal is None:
         return []
     compared = published.normal.placed
     marks = [round(100.0 * rank) for rank in (compared.low, compared.median, compared.high, compared.value)]

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from genperf.errors import counted
-from genperf.facts import AmongPublished, Cause, Exchange, Lack, Published, PublishedPlace
+from genperf.facts import AmongPublished, Cause, Exchange, Published, PublishedPlace
 from genperf.words.numbers import count_text, prose, three_digits
 
-#: What a protocol of the benchmark predicts.
 #: The largest probability that is printed: other causes than those that are listed exist.
 SUREST = 0.99
 
@@ -20,12 +19,6 @@ def normal_sentence(compared: AmongPublished) -> str:
     count = nodes_text if devices_before == devices_after else count_text(devices_after, compared.count)
     takes_nodes = compared.assumed is not None and step.kind != "inside"
     assumed = f"{compared.assumed:g} devices are taken for one node" if takes_nodes else ""
-    if isinstance(placed, Lack):
-        return prose(
-            f"whether an efficiency of {100 * step.efficiency:.0f} % at {count} is normal is not known",
-            f"{placed.series} published series of {placed.clusters} clusters have such a step",
-            f"{placed.fewest_series} of {placed.fewest_clusters} are needed",
-        )
     text = f"at {count if step.kind == 'inside' else nodes_text} the efficiency is {100 * placed.value:.0f} %"
     if step.kind == "beyond":
         on_same_nodes = nodes_before == nodes_after

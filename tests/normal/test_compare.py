@@ -8,17 +8,7 @@ from helpers import cases_in_text
 
 from genperf.normal.exchange import least_exchange
 from genperf.normal.record import FEWEST_VOTES, record_like
-from genperf.normal.series import (
-    FEWEST_CLUSTERS,
-    FEWEST_SERIES,
-    NARROWED_SERIES,
-    Lack,
-    Step,
-    compared,
-    placed,
-    published,
-    step_to,
-)
+from genperf.normal.series import NARROWED_SERIES, Step, placed, published, step_to
 
 SECOND = Step("second", (8.0, 1.0), (16.0, 2.0), 0.5)
 
@@ -76,20 +66,13 @@ def test_series_count_once() -> None:
     assert found.series == 31
 
 
-@pytest.mark.parametrize(("count", "clusters"), [(29, 4), (60, 2)])
-def test_too_few_series_or_clusters_are_not_compared(count: int, clusters: int) -> None:
-    assert placed(SECOND, {}, made([0.9] * count, clusters)) == Lack(
-        SECOND, count, clusters, FEWEST_SERIES, FEWEST_CLUSTERS
-    )
-
-
-@pytest.mark.parametrize(("clusters", "narrowed"), [(10, ("between",)), (8, ())])
+@pytest.mark.parametrize(("clusters", "narrowed"), [(10, ("doublings", "between")), (8, ("doublings",))])
 def test_what_is_known_narrows_while_enough_sources_are_left(clusters: int, narrowed: tuple[str, ...]) -> None:
     # Every second source has rdma: five of ten are enough, four of eight are not.
     steps = made([0.9, 0.4] * 120, clusters, between=["rdma", "ethernet"])
     found = placed(SECOND, {"between": "rdma"}, steps)
     assert found.narrowed == narrowed
-    assert found.median == pytest.approx(0.9 if narrowed else 0.65)
+    assert found.median == pytest.approx(0.9 if "between" in narrowed else 0.65)
 
 
 def test_the_published_series_are_a_reference() -> None:
@@ -98,19 +81,20 @@ def test_the_published_series_are_a_reference() -> None:
     assert np.all((steps["efficiency"] > 0.0) & (steps["efficiency"] <= 1.15))
     for kind in ("inside", "second", "beyond"):
         mine = steps["kind"] == kind
-        assert len(np.unique(steps["series"][mine])) >= FEWEST_SERIES
-        assert len(np.unique(steps["cluster"][mine])) >= FEWEST_CLUSTERS
+        # An end of "nine in ten" is the second of thirty.
+        assert len(np.unique(steps["series"][mine])) >= 30
+        assert len(np.unique(steps["cluster"][mine])) >= 3
 
 
 def test_the_published_series_are_narrowed_only_to_enough_of_them() -> None:
-    every = compared(SECOND)
+    every = placed(SECOND, {})
     for known in (
         {"devices_per_node": 8},
         {"between": "rdma"},
         {"framework": "pytorch"},
         {"between": "carrier pigeon"},
     ):
-        found = compared(SECOND, known)
+        found = placed(SECOND, known)
         assert NARROWED_SERIES <= found.series <= every.series
         assert set(found.narrowed) <= {"doublings", *known}
 
