@@ -36,7 +36,7 @@ _OF_HEADERS = frozenset({"num", "number", "of", "per"})
 #: Words of a header that name a time or a unit of one.
 _OF_TIMES = frozenset((*words_of("headers.time"), *TIME_WORDS, "per"))
 #: What a question calls a load: `concurrent requests`, `users`.
-LOAD_IN_WORDS = late(rf"{any_of('log.counted')}|concurrent[ _][a-z]+", re.IGNORECASE)
+LOAD_IN_WORDS = late(rf"{any_of('log.counted')}|(?:num[_ ])?concurrent(?:[ _][a-z]+)*", re.IGNORECASE)
 #: Where a capital begins a word of a header.
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 #: The memory in the name of a device.
@@ -212,12 +212,17 @@ class Meanings(Struct, dict=True):
         return next(((column, cell) for cell in cells if cell.lower() in section("switches")["off"]), None)
 
     def measured_column(self, phrase: str) -> str:
-        """Return the measured column whose header of several words a phrase spells; empty for none."""
+        """Return the measured column whose header of several words a phrase spells, or the only `latency`; else ""."""
+        if phrase.lower() in words_of("headers.response"):
+            times = [name for name in self.legend.columns if header_of(name).kind == "time"]
+            of_word = [name for name in times if phrase.lower() in words_in(name)]
+            return of_word[0] if len(of_word) == 1 else ""
         column, _ = only_match(self.headers, phrase)
         if header_of(column).kind and len(words_in(column)) > 1:
             return column
         # `checkpoint time` of `ckpt_seconds`, `env steps per second` of `env_steps_per_sec`
         column, kind = self._measured_as(phrase), header_of(phrase).kind
+        kind = kind or ("time" if not words_in(phrase).isdisjoint(words_of("headers.response")) else "")
         is_spelled = kind == "time" or len(_without_unit(column)) > 1
         return column if kind and re.search("[ -]", phrase) and header_of(column).kind == kind and is_spelled else ""
 

@@ -24,7 +24,7 @@ from genperf.table.cells import MOST_NAMES, Source, lists_devices, parts_of, sou
 from genperf.table.clean import DURATION, is_number, number_in, seconds_of
 from genperf.vocabulary import Patterns, section, words_of
 from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, bandwidth_of, bare, canonical_time, header_of
-from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, counts_scale, is_relative, meant_by, plain_name
+from genperf.vocabulary.names import LEVELS, PHASES, WAYS, canonical_of, counts_scale, is_relative, meant_by, plain_name
 
 #: Characters of a log that are looked at: some two million lines, which take about ten seconds.
 MOST_OF_A_LOG = 256_000_000
@@ -89,12 +89,13 @@ _HAN = "|".join(words_of("log.counted_without_blank"))
 #: `two GPUs`, `双卡`: numbers in letters before what is counted.
 _NUMBERS = {word: digits for digits, words in section("numbers").items() for word in words}
 _IN_LETTERS = "|".join(sorted(_NUMBERS, key=len, reverse=True))
+_PARTS_OF_A_STEP = frozenset((*chain.from_iterable(PHASES.values()), *words_of("log.part")))
 _COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))
 #: What a line of a log may hold.
 FORMS = Patterns(
     Path(__file__).with_name("facts.toml"),
     **{"nouns": _NOUNS, "han": _HAN, "letters": _IN_LETTERS, "duration": DURATION},
-    **{"times": "|".join(TIME_WORDS), "counters": "|".join(_COUNTERS)},
+    **{"times": "|".join(TIME_WORDS), "counters": "|".join(_COUNTERS), "amounts": "|".join(sorted(_AMOUNTS))},
 )
 #: The patterns of a fact, in the order in which a line is searched for them.
 _NAMES_IN_ORDER = (
@@ -221,8 +222,10 @@ def _is_count(key: str) -> bool:
 
 
 @lru_cache(maxsize=20_000)
-def _stands_bare(key: str) -> bool:
+def _stands_bare(key: str, unit: str = "") -> bool:
     """Tell whether a key may stand beside its number without a sign between them."""
+    if key.lower() in _PARTS_OF_A_STEP and canonical_time(unit) is not None:
+        return True  # `compute 780 ms`
     names_itself = is_result(key) or plain_name(key) in words_of("one_run.mfu") or canonical_of(key) in SIZES
     return names_itself or (("_" in key or " " in key) if _is_count(key) else not _words_of(key).isdisjoint(_COUNTERS))
 
@@ -274,9 +277,14 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
         line = FORMS.comes_to.sub(r"\g<value> \g<unit>", line)
     if "/s)" in line:
         line = FORMS.in_short.sub(r"\g<short>", line)
+    if "(" in line:
+        line = FORMS.in_parts.sub(_parts_in_unit, line)
+    several = None if FORMS.of_a_step.match(line) else FORMS.of_several.search(line)
+    if several is not None:
+        line = f"{line[: several.start()]} {line[several.end() :]}"
     of_line = FORMS.unit_of_line.search(line)
     taken: list[tuple[int, int]] = []
-    facts: list[tuple[str, Any, str]] = []
+    facts: list[tuple[str, Any, str]] = [] if several is None else [_fact_of_several(several)]
     for pattern in _PATTERNS if any(map(str.isdigit, line)) else ():
         for match in pattern.finditer(line):
             # A unit that is taken is no key of the number behind it.
@@ -303,6 +311,26 @@ def _batch_of_one(batch: re.Match[str]) -> str:
     """Return a batch of one device with its name before the number, `batch per GPU: 4`; that of all as it is."""
     device = batch["before"] or batch["behind"]
     return f"batch per {device}: {batch['value']}" if device else batch[0]
+
+
+def _parts_in_unit(time: re.Match[str]) -> str:
+    """Return a time and its parts, `812 ms, compute: 780 ms, exchange: 32 ms`; other brackets as they are."""
+    parts = [FORMS.part.fullmatch(text) for text in re.split(r"\s?[,;/|+]\s?", time["parts"])]
+    named = [f", {part['name']}: {part['value']} {part['unit'] or time['unit']}" for part in parts if part is not None]
+    return f"{time['space']}{time['unit']}{''.join(named)}" if len(named) == len(parts) > 1 else time[0]
+
+
+def _fact_of_several(several: re.Match[str]) -> tuple[str, float, str]:
+    """Return the time of one of several steps, `3000 steps in 50 min`, or how many a second of another amount."""
+    duration, what = several["before"] or several["behind"], several["what"].lower()
+    (seconds,) = seconds_of([duration.strip()])
+    if isinstance(seconds, str) and (measured := parts_of(seconds)) is not None:
+        unit = "min" if measured.unit == "m" else canonical_time(measured.unit) or "s"
+        seconds = in_unit(number_in(measured.number), unit, "s")
+    count = _number(several["count"], several["multiple"] or "")
+    if what in words_of("log.step"):
+        return f"{what} time", seconds / count, "s"
+    return f"{what}/s", count / seconds, ""
 
 
 def _pairs_of_lists(lists: re.Match[str]) -> str:
@@ -366,7 +394,7 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
         return True  # `time spent waiting: 6.1 %`
     if (unit or pattern is FORMS.bare) and "/" not in key and canonical_time(key) is not None:
         return True  # `0.9 sec = 1.8 hours`
-    return pattern is FORMS.bare and (key.lower() in _BEFORE or not (clock or _stands_bare(key)))
+    return pattern is FORMS.bare and (key.lower() in _BEFORE or not (clock or _stands_bare(key, unit)))
 
 
 def _is_no_pair(match: re.Match[str], key: str, value: str, unit: str, counts: bool) -> bool:
@@ -616,7 +644,7 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
         _add_pace(run)
     _add_devices_of_nodes(runs, lines)
     _add_settings_below(runs, lines)
-    return _with_headings(_with_one_time(_without_setup(runs)))
+    return _with_headings(_with_one_time(_without_setup(runs), lines))
 
 
 def _add_settings_below(runs: Sequence[Run], lines: Sequence[str]) -> None:
@@ -679,13 +707,16 @@ def _pace(moments: Array) -> list[float]:
     return [float(value) for value in (took / np.where(steps > 0.0, steps, np.nan)) if value > 0.0]
 
 
-def _with_one_time(runs: list[Run]) -> list[Run]:
-    """Return runs of a time each, of which only some say what of, with the others under that name: `it took 5 s`."""
+def _with_one_time(runs: list[Run], lines: Sequence[str]) -> list[Run]:
+    """Return runs of a time each under one name, where only some say what of, or a title does: `it took 5 s`."""
     kinds = [{key: header_of(key).kind or _kind_of(run.units.get(key, "")) for key in run.results} for run in runs]
     times = [[key for key, kind in of_run.items() if kind == "time"] for of_run in kinds]
     names = {key for of_run in times for key in of_run}
     named = [key for key in names if key != "time" and key not in words_of("log.took")]
-    if len(named) == 1 < len(names) and {*map(len, times)} == {1}:
+    if names and not named:
+        titles = (FORMS.time_of.search(line) for line in lines[:MOST_NAMES])
+        named = [*{f"{title['step'] or title['of_step']} time".lower() for title in titles if title is not None}]
+    if len(named) == 1 and {*named} != names and {*map(len, times)} == {1}:
         for run, (key,) in zip(runs, times, strict=True):
             values, unit = run.values.pop(key), run.units.pop(key, "s")
             run.values[named[0]] = [in_unit(value, unit, "s") for value in values]
@@ -778,10 +809,14 @@ def _under_heads(above: str, line: str) -> str:
 def _clauses(line: str) -> list[str]:
     """Return the parts of a line, each with a count and what was measured there, where it tells of several runs."""
     as_written, line = line[:LONGEST_LINE], _in_digits(line[:LONGEST_LINE])
-    lists = [[f"{v} {m['unit']}" for v in FORMS.digits.findall(m["values"])] for m in FORMS.enumerated.finditer(line)]
+    lists = [[f"{v} {m['unit']}" for v in FORMS.numeral.findall(m["values"])] for m in FORMS.enumerated.finditer(line)]
     clauses = [line]
     if len(lists) > 1 and len({*map(len, lists)}) == 1:
-        clauses = [", ".join(row) for row in zip(*lists, strict=True)]
+        # What else the sentence says, and the kind of the devices, is of all.
+        product, of_all = FORMS.product.search(as_written), FORMS.enumerated.sub("", line)
+        kind = "" if product is None else as_written[product.end("value") : product.end()]
+        clauses = [", ".join((*row, of_all)) for row in zip(*lists, strict=True)]
+        clauses = [clause.replace(" devices", kind, 1) for clause in clauses] if kind else clauses
     elif len(FORMS.counted.findall(line)) + len(FORMS.flag.findall(line)) > 1:
         # Each with the kind of its devices, `8x V100: 300 img/s, 8x A100: 700 img/s`.
         clauses = FORMS.between_clauses.split(as_written)
