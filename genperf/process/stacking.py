@@ -199,8 +199,6 @@ def folds_of(count: int, rng: np.random.Generator) -> list[Split]:
 def cuts_of(values: Array) -> Iterator[Split]:
     """Yield the rows up to each of the largest values but the last, and those within reach beyond it, last first."""
     levels = np.unique(values)
-    if len(levels) < 3:
-        return
     # The largest value but one comes first.
     for cut, next_level in zip(levels[-2::-1][:STACK_CUTS], levels[:0:-1], strict=False):
         train = np.flatnonzero(values <= cut)
@@ -270,8 +268,8 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
         look_backs = len(np.unique(comparable.part))
         omega = [1.0 / look_backs, len(comparable.rows) / look_backs / len(fitted.folds.rows)]
         weights = fitted.weights if fitted.apart else stacked([comparable, fitted.folds], omega, fitted.pseudo)
-        all_widths = len(cuts) * comparable.width(weights, BEYOND_QUANTILE) + PSEUDO_LOOK_BACKS * USUAL_BEYOND
-        width = all_widths / (len(cuts) + PSEUDO_LOOK_BACKS)
+        widths = comparable.width(weights, BEYOND_QUANTILE), USUAL_BEYOND
+        width = float(np.average(widths, weights=[len(cuts), PSEUDO_LOOK_BACKS]))
         common = common_error(back, weights, table, fitted.candidates[0].fit.noise)
         ordered_weights = tuple(weights[fitted.order].tolist())
         counts = [f.name for f in table.numeric if quote_name(f.name) == factor and f.role == "extrinsic"]

@@ -67,14 +67,14 @@ def test_forecasts_among_the_anchors_err_together() -> None:
     assert whole.covariance(FURTHER, 1) == pytest.approx(alone + np.outer(error, error))
 
 
-def test_weights_and_width_move_over_the_first_doubling() -> None:
+def test_weights_and_width_move_over_the_first_doubling_and_the_width_grows() -> None:
     weights, width, common = stack((Beyond("n", 8.0, (0.1, 0.9), 2.5, 0.2),)).weights(FURTHER)
     assert weights.sum(axis=0) == pytest.approx(1.0)
     assert weights[0, :3] == pytest.approx(0.75)
     assert weights[0, 4:] == pytest.approx(0.1)
     assert 0.1 < weights[0, 3] < 0.75
-    # Half a doubling beyond: half way.
-    assert width == pytest.approx([1.5, 1.5, 1.5, 2.0, 2.5, 2.5], rel=0.01)
+    # Half a doubling beyond: half way; of three doublings √2 as wide as of one.
+    assert width == pytest.approx([1.5, 1.5, 1.5, 2.0, 2.5, 2.5 * 2**0.5], rel=0.01)
     assert common == pytest.approx([1.0, 1.0, 1.0, 0.6, 0.2, 0.2], rel=0.01)
 
 
@@ -166,3 +166,11 @@ def test_noise_that_few_residuals_show_widens_the_mean_but_no_prediction() -> No
     assert second[1] - first[1] == pytest.approx(3.0 * 0.01 * FACTORS @ weights**2)
     assert np.all(second[2] >= np.maximum(first[2], second[1]))
     assert np.diag(unsure.together(curves, FURTHER, (0, 1))) == pytest.approx(second[1])
+
+
+def test_the_width_grows_with_the_factor_that_is_exceeded_most() -> None:
+    # By a doubling and more the first decides on the weights; the second is exceeded by six.
+    beyond = (Beyond("n", 32.0, (0.1, 0.9), 2.5), Beyond("n/8", 0.125, (0.9, 0.1), 2.0))
+    weights, width, _ = stack(beyond).weights({**FURTHER, "n": np.full(6, 64.0)})
+    assert weights[0] == pytest.approx(0.1)
+    assert width == pytest.approx(2.5 * 3.5**0.5)

@@ -189,15 +189,17 @@ class Stack {
   // Weight of each part, and the width, inside the range and beyond it.
   weights(x) {
     const logarithm = (w) => Math.log(Math.max(w, 1e-12)), inside = this.parts.map((p) => logarithm(p.weight));
-    let chosen = inside, width = this.width, away = 0;
+    let chosen = inside, width = this.width, away = 0, growth = 1;
     for (const [formula, upper, weights, wide] of this.beyond) {
-      const far = Math.min(Math.max(Math.log2(FORMULAS[formula](x) / upper) || 0, 0), 1);
+      const ratio = FORMULAS[formula](x) / upper, doublings = ratio === Infinity ? 1 : Math.log2(ratio) || 0;
+      const far = Math.min(Math.max(doublings, 0), 1);
+      growth = Math.max(growth, 0.5 * (1 + doublings));
       if (far <= away) continue;
       chosen = inside.map((w, k) => (1 - far) * w + far * logarithm(weights[k]));
       width = (1 - far) * this.width + far * wide;
       away = far;
     }
-    return [chosen.map(Math.exp), width];
+    return [chosen.map(Math.exp), Math.sqrt(growth) * width];
   }
   // ln T of the pool, and the variance of a new run; `curves` has ln of each part's expression at x.
   pooled(curves, x, places) {
