@@ -22,6 +22,7 @@ from genperf.formula.amounts import DURATIONS, amount
 from genperf.panel.assemble import EARLIER
 from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import QUANTITIES
+from genperf.panel.question import notes_of_absent
 from genperf.panel.reading import Reading
 from genperf.panel.words import number_of
 from genperf.prediction.predict import THROUGHPUT
@@ -323,7 +324,8 @@ def with_limit(answer: Answer, limit: str) -> Answer:
     kind, size, per = unit_of(likeliest.unit)
     limit_kind, limit_size, limit_per = unit_of(limit_unit)
     if kind != limit_kind:
-        return answer
+        note, *_ = notes_of_absent([limit])
+        return replace(answer, answers=(replace(likeliest, verdict=BLIND, reason=note), *answer.answers[1:]))
     most = float(number[0].replace(",", "")) * (limit_size / limit_per)
     lower, value, upper = (end * (size / per) / most for end in (likeliest.lower, likeliest.value, likeliest.upper))
     stays, exceeds = ("fits in", "does not fit in") if bytes_of(likeliest.unit) else ("stays below", "exceeds")

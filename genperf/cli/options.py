@@ -122,7 +122,7 @@ def with_scale(texts: Sequence[str], names: Collection[str] | None = None) -> li
     `names` are the columns, of which one may have words as its value: `host=node 3`; None where they are not known.
     """
     settings, words, columns = list[str](), list[str](), names or ()
-    for text in texts:
+    for text in (text.rstrip(",;") for text in texts):
         name, _, value = text.partition("=")
         # `gpus=64 batch 32` and `gpus=64 at 2/h` say more than one value.
         says_more = re.search(r"\s\d[\d.,]*\s+[^\W\d]|^\d+\s+[^\W\d]{2}.*\s\d", value) is not None

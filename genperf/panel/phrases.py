@@ -287,7 +287,9 @@ class _Words(Meanings, dict=True):
         # `which network is faster`, of lists below titles, which say what they are of and not what that is called.
         untold = [name for name in entries if name in _UNNAMED and self.is_compared(name)]
         places = [place for place, word in enumerate(words) if place and _WHICH.fullmatch(words[place - 1])]
-        nouns = [(word, word) for word in (self.words[place] for place in places) if (word, word) in self.phrases]
+        # `which GPU kernel`
+        places += [place + 1 for place in places if not self.is_prose(words[place])]
+        nouns = [(word, word) for word in map(self.word, places) if (word, word) in self.phrases]
         if len(untold) == 1 and nouns:
             self.phrases.remove(nouns[0])
             self.compared = untold[0]
@@ -408,7 +410,8 @@ class _Words(Meanings, dict=True):
         value, noun = without_thousands(self.words[place]), self.word(place + 1)
         if _SHARE.fullmatch(value) and not {w.lower() for w in self.words}.isdisjoint(words_of("headers.efficiency")):
             return place + 1, "--efficiency", value
-        if not _NUMBER.fullmatch(value):
+        if not _NUMBER.fullmatch(value) or self.longest(place, self.cell)[1] > place + 2:
+            # `7B gen 128` is a cell, and counts nothing.
             return None
         if self.link and bandwidth_of(noun, noun):
             return place + 2, self.link, value

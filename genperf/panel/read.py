@@ -21,6 +21,7 @@ from genperf.panel.assemble import Columns, assemble
 from genperf.panel.evidence import MONEY, role_by_words
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
 from genperf.panel.legend import MOST_COMPARED, SCALE, Legend, NamedColumn, in_title
+from genperf.panel.meanings import PROSE
 from genperf.panel.options import OPTIONS, FailureRule, Roles, phase_columns
 from genperf.panel.parts import with_parts
 from genperf.panel.prices import with_prices
@@ -265,6 +266,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             columns, wanted = source.columns, header_of(want or "").kind
             words = [(word, word) for word in at.get(SCALE, "").split()]
             counts = [(word, number) for number, word in re.findall(r"(\d+) ?([^\W\d_]+)", at.get(SCALE, ""))]
+            counts += re.findall(r"([^\W\d_]+)(?: of)? (\d+)(?!\S)", at.get(SCALE, ""))
             named_in_at = [*at.items(), *([*words, *counts] if len(words) > 1 else [])]
             of_at = [(column_named(name, columns), text, re.split("[,:]", text)[0]) for name, text in named_in_at]
             # Columns that a name means and that hold its text, or the first of a list; columns by name; texts in the
@@ -283,6 +285,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
                 and wanted in {header_of(c).kind for c in (*columns, *map("x ({})".format, source.units.values()))}
             ]
             matches += [want is not None and any(plain_name(want) in plain_name(c) for c in columns)]
+            in_headers = {word for column in columns for word in words_in_full(column)}
+            matches += [words_in_full(word) <= in_headers for word, _ in words if not PROSE.fullmatch(word)]
             return sum(matches)
 
         further = [understood(table, named=self.given.columns) for table in self.source.tables]

@@ -1088,10 +1088,15 @@ def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
         # A name that another column has means no only one.
         [n for n in names if not headers[n].kind and len(names) == 1 and not is_in_another],
     )
-    chosen = next((columns[0] for columns in choices if columns), None)
+    chosen = next((_plainest(columns) for columns in choices if columns), None)
     if chosen is None:
         raise TableError(f"no measured column is '{want}'", hint=f"--want with one of {', '.join(names) or 'none'}")
     return chosen
+
+
+def _plainest(columns: Sequence[str]) -> str:
+    """Return the first column that has no word beside those of another: `mean_ttft`, not `steady_state.mean_ttft`."""
+    return next(n for n in columns if not any(words_in(other) < words_in(n) for other in columns))
 
 
 def measured_roles(

@@ -441,6 +441,8 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
         key = "np"
     else:
         key = _bare_key(groups["key"])
+        if pattern is FORMS.flag and is_result(key):
+            return None  # `--gpu-memory-utilization 0.9` is what a program is told, and not measured
         if pattern is FORMS.pair and " " in key and match.string[match.end("key") :][:1] == "=":
             # `launching world_size=4`, of a program: the words before are of the sentence.
             last, is_known = key.rsplit(" ", 1)[1], canonical_of(key) or header_of(key).kind or counts_scale(key)
@@ -726,7 +728,9 @@ def _with_one_time(runs: list[Run], lines: Sequence[str]) -> list[Run]:
 
 def _with_headings(runs: list[Run]) -> list[Run]:
     """Return runs with the heading above each as its section, where settings do not tell them all from each other."""
-    settings = [str({k: v[-1] for k, v in run.values.items() if k not in run.results}) for run in runs]
+    of_runs = ({k: v[-1] for k, v in run.values.items() if k not in run.results} for run in runs)
+    # A file that a run wrote sets nothing.
+    settings = [str({k: v for k, v in of.items() if not FORMS.file_name.search(str(v))}) for of in of_runs]
     under_headings = {(run.heading, setting) for run, setting in zip(runs, settings, strict=True) if run.heading}
     if len({*settings}) < len(under_headings) == len(runs):
         for run in runs:
