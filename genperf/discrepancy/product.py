@@ -99,7 +99,7 @@ SIZES = {
     ),
     # Between alone and together.
     "step": Size({"count": 0.1}, lambda v, x, z, _: v * ((x > 0.0) & (z > 0.0)), "x > 0 && z > 0 ? v : 0"),
-    # Of each value alone, which is searched for from here and from a large one (`genperf.process.sizes`).
+    # Of each value alone, which is searched for from here and from a large one (`genperf.discrepancy.sizes`).
     "each": Size({"number": 0.02}, lambda v, x, z, _: v * (x == z), "x === z ? v : 0"),
 }
 

@@ -14,10 +14,11 @@ import pandas as pd
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from genperf.arrays import Array
+from genperf.arrays import AnyArray, Array
+from genperf.discrepancy.product import KernelAxis
 from genperf.errors import Note, attempted, counted
 from genperf.gaussian import normal_quantiles
-from genperf.growth.alike import CHANGES, DonorChange, shown_by_donors
+from genperf.growth.alike import CHANGES, USUAL_WEIGHT, DonorChange, StandardisedNumber, shown_by_donors
 from genperf.growth.cluster import Cluster, combined, shown
 from genperf.growth.measured import Anchors, MeasuredSeries, series_of
 from genperf.growth.readings import forecast_of, weighed
@@ -264,11 +265,13 @@ def _donor_changes(
         block = np.array([labels.index(label) for label in labels]) if unlike else np.arange(len(reaching))
         before, after = (np.array([curve.seconds(at) for curve in reaching]) for at in (base, count))
         predicted = _predicted(reaching, base, count)
-        changes.append(shown_by_donors(_distances(reaching, listed, base), (before, after), predicted, block))
+        changes.append(shown_by_donors(*_axes(reaching, listed, base), (before, after), predicted, block))
         columns.append(_factors_beyond(listed, reaching, base, count))
-    # By the sum of the distances along all columns.
+    # By the sum of the distances along all axes.
     named = _evenly_chosen(donors, MOST_DONORS)
-    nearest = np.argsort(_distances(named, listed, base)[:, len(named) :].sum(axis=0), axis=1, kind="stable")
+    split = len(named)
+    far = [axis.distance(x[split:, None], x[:split]) for axis, x in zip(*_axes(named, listed, base), strict=True)]
+    nearest = np.argsort(np.sum(far, axis=0), axis=1, kind="stable")
     return [
         Shared(
             columns={name: np.array([of_count[name][i] for of_count in columns]) for name in columns[0]},
@@ -304,33 +307,35 @@ def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> list[tu
     return [(middle, max(0.5 * (high - low), 1e-12)) for low, middle, high in quantiles_of]
 
 
-def _distances(donors: Sequence[NamedSeries], listed: Sequence[NamedSeries], base: Count) -> Array:
-    """Return how far donors and series are from donors, by each name and number, shape (columns, all, donors).
+def _axes(
+    donors: Sequence[NamedSeries], listed: Sequence[NamedSeries], base: Count
+) -> tuple[list[KernelAxis], list[AnyArray]]:
+    """Return by what donors and series may differ, as axes, and the coordinates of both on each.
 
-    Names are 0 or 1 apart, standardised logarithms of numbers by their squared difference; columns that part the
-    series alike count once. The numbers are the time at `base`, and the columns and group numbers that all have.
+    These are names and standardised logarithms of numbers: of the time at `base`, and of the columns and group numbers
+    that all have. Columns that part the series alike count once.
     """
     curves = [*donors, *listed]
     # By which series have equal names, as bytes.
-    names: dict[bytes, Array] = {}
+    names: dict[bytes, AnyArray] = {}
     for name in sorted({name for curve in curves for name in curve.labels}):
         places = pd.factorize(np.array([curve.labels.get(name, "") for curve in curves], object))[0]
         if places.max() > 0:
-            names.setdefault(places.tobytes(), np.not_equal.outer(places, places[: len(donors)]).astype(float))
+            names.setdefault(places.tobytes(), places)
     shared = set.intersection(*({*curve.series.columns, *curve.numbers} for curve in curves))
     rows = np.array([[curve.seconds(base), *(curve.at(base, name) for name in sorted(shared))] for curve in curves]).T
     numbers: list[Array] = []
     for logarithms in np.log(rows[rows.min(axis=1) > 0.0]):
         spread = float(logarithms.std())
-        if spread <= SAME_STANDARDISED:
-            continue
-        scaled = (logarithms - logarithms.mean()) / spread
+        scaled = (logarithms - logarithms.mean()) / max(spread, SAME_STANDARDISED)
         # A correlation of ±1 is the same column but for unit and sign.
         correlations = [abs(float(scaled @ other)) / len(other) for other in numbers]
-        if all(abs(correlation - 1.0) > SAME_STANDARDISED for correlation in correlations):
-            numbers.append(scaled)
-    squares = [np.subtract.outer(scaled, scaled[: len(donors)]) ** 2 for scaled in numbers]
-    return np.array([*names.values(), *squares]).reshape(-1, len(curves), len(donors))
+        is_new = spread > SAME_STANDARDISED and all(abs(c - 1.0) > SAME_STANDARDISED for c in correlations)
+        # The time is an axis even where it is one.
+        numbers += [scaled] if is_new or not numbers else []
+    axes = [KernelAxis("name", "level", 0.0, USUAL_WEIGHT)] * len(names)
+    axes += [StandardisedNumber("number", "ln", 0.0, USUAL_WEIGHT)] * len(numbers)
+    return axes, [*names.values(), *numbers]
 
 
 def _factors_beyond(

@@ -8,23 +8,26 @@ from msgspec.structs import replace
 from genperf.arrays import Array, Mask
 from genperf.discrepancy import Beyond, MeanProcess, Process, Product, Stack
 from genperf.discrepancy.form import positions
+from genperf.discrepancy.product import KernelAxis, logarithms, usual_sizes
+from genperf.discrepancy.sizes import fit_sizes
 from genperf.discrepancy.stack import NORMAL
 from genperf.engine import doing
 from genperf.errors import FitError, Note
 from genperf.estimate import FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
-from genperf.formula import parse
+from genperf.formula import names_in, parse, quote_name, render, values_of
 from genperf.gaussian import student_widening
 from genperf.panel import Table
 from genperf.panel.table import by_content, design_notes, one_at_a_time
 from genperf.prediction import Ensemble, Member, Spread, Status
 from genperf.process.growth import growth_of
-from genperf.process.means import TERM_DRAWS, Coefficients, between_sets, means_of, terms_of
-from genperf.process.sizes import LEVEL_SIZE, LOCAL_PART, axes_of, fit_sizes
+from genperf.process.means import TERM_DRAWS, Coefficients, between_sets, derived, means_of, terms_of
 from genperf.process.stacking import DEALS, Members, StackCandidate, folds_of, looked_back, predict_held_out, stacked
 
-#: Rows that are kept: the time grows with their cube.
-MOST_ANCHORS = 600
+#: Rows that are kept, and from which sizes are learned: the time grows with their cube.
+MOST_ANCHORS, MOST_SEARCHED = 600, 300
+#: Medians of the local part and of the size s of a level.
+LOCAL_PART, LEVEL_SIZE = 0.1, 3.0
 #: Pseudo-rows of each kind of member.
 MEMBER_PRIOR = {"work": 1.0, "sum": 1.0, "server": 0.01, "physics": 4.0, "growth": 1.0}
 #: Kinds of means of what adds up; about the others the effects of all factors multiply.
@@ -121,12 +124,13 @@ def _candidates(table: Table, apart: bool) -> list[StackCandidate]:
 
     `apart` tells that no run varies two factors together.
     """
-    y, axes = np.log(table.measured), axes_of(table)
+    y, axes = np.log(table.measured), _axes_of(table)
     x = [axis.coordinates(table.columns) for axis in axes]
     if apart:
         axes = tuple(replace(axis, linear=APART_LEVEL) if axis.kind == "level" else axis for axis in axes)
     prior = Product(axes, APART_SIZE if apart else LEVEL_SIZE, LOCAL_PART)
-    measured = np.flatnonzero(~_defined(table))
+    measured = np.random.default_rng([CONTENT_SEED, 2]).permutation(np.flatnonzero(~_defined(table)))
+    searched = np.sort(measured[:MOST_SEARCHED])
     candidates: list[StackCandidate] = []
     for mean in means_of(table):
         basis = mean.basis(table.columns)
@@ -137,9 +141,36 @@ def _candidates(table: Table, apart: bool) -> list[StackCandidate]:
         residual = y - basis.log_sum(constants)
         first_fit = candidates[0].fit if candidates else None
         # A sum that fits such runs knows no more of two factors together than their product does.
-        fit = first_fit if apart and first_fit else fit_sizes(x, residual - residual.mean(), prior, measured, first_fit)
+        fit = first_fit if apart and first_fit else fit_sizes(x, residual - residual.mean(), prior, searched, first_fit)
         candidates.append(StackCandidate(mean, basis, constants, y, fit, x))
     return candidates
+
+
+def _axes_of(table: Table) -> tuple[KernelAxis, ...]:
+    """Return an axis for each factor that varies or is a count, and for the work of a transformer's device."""
+    axes = {}
+    for f in table.factors:
+        name, extrinsic = quote_name(f.name), f.role == "extrinsic" and f.numeric
+        if not f.numeric and f.distinct > 1:
+            axes[name] = KernelAxis(name, "level", **usual_sizes("level"))
+        elif f.distinct > 1 or extrinsic:
+            values = np.unique(table.columns[f.name].astype(float))
+            axes[name] = _number(name, values, extrinsic and f.lower >= 1.0)
+    work = derived(table).get("work")
+    if work is not None and len(names_in(work)) > 1:
+        with np.errstate(all="ignore"):
+            values = values_of(work, table.columns)
+        if values.min() > 0.0 and values.max() < np.inf and values.max() > values.min() * (1.0 + 1e-9):
+            # What several columns amount to has few values in common.
+            axes.setdefault(render(work), replace(_number(render(work), values, False), each=0.0))
+    return tuple(axes.values())
+
+
+def _number(formula: str, values: Array, count: bool) -> KernelAxis:
+    """Return the axis of a number or a count with its prior sizes."""
+    positive, sizes = bool(values.min() > 0.0), usual_sizes("count" if count else "number")
+    centre = 0.0 if count else float(np.mean(logarithms(values, positive)))
+    return KernelAxis(formula, "ln" if positive else "ln1p", centre=centre, **sizes)
 
 
 def _defined(table: Table) -> Mask:

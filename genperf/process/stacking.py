@@ -11,6 +11,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.discrepancy import Beyond
+from genperf.discrepancy.sizes import STUDENT_FREEDOM, Fit
 from genperf.discrepancy.stack import TOGETHER, pool
 from genperf.estimate.outcome import last_point_error
 from genperf.formula import parse, quote_name, render, values_of
@@ -21,7 +22,6 @@ from genperf.panel.table import number_rows
 from genperf.prediction import Evidence
 from genperf.process.growth import FactorSeries
 from genperf.process.means import Coefficients, Mean, SumBasis, derived
-from genperf.process.sizes import STUDENT_FREEDOM, Fit
 from genperf.solver import descended
 
 #: Of the rows inside the range, and how often they are dealt: with one deal, luck moved what GPT's largest count erred

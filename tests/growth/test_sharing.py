@@ -7,9 +7,11 @@ from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 
 import genperf as gp
+from genperf.discrepancy import KernelAxis, Product
+from genperf.discrepancy.sizes import _Density
 from genperf.fitting import fit_group
 from genperf.fitting.auto import could_name
-from genperf.growth.alike import CHANGES, Change, DonorProcess
+from genperf.growth.alike import CHANGES, Change, StandardisedNumber
 from genperf.growth.sharing import FEWEST_DONORS, table_shares
 from genperf.panel import Table
 from genperf.result import GroupedResult, dump_model, parse_model
@@ -41,19 +43,14 @@ def fitted(frame: pd.DataFrame, **roles: str) -> GroupedResult:
     return gp.fit(table_of(frame, **roles), pool=True)
 
 
-def process(seed: int = 0) -> DonorProcess:
-    rng = np.random.default_rng(seed)
-    names, numbers = rng.integers(0, 3, (2, 15)), rng.standard_normal((2, 15))
-    distances = [each[:, None] != each for each in names] + [(each[:, None] - each) ** 2 for each in numbers]
-    values = names[0] + 0.1 * rng.standard_normal(15)
-    return DonorProcess(np.array(distances, float), values, 0.5, 1.0)
-
-
-def test_the_gradient_is_that_of_differences():
-    fitted_process = process()
-    for at in (fitted_process._mean, fitted_process._mean + 0.3):
-        value, gradient = fitted_process._cost(at)
-        error = check_grad(lambda x: fitted_process._cost(x)[0], lambda x: fitted_process._cost(x)[1], at)
+def test_the_gradient_is_that_of_differences() -> None:
+    rng = np.random.default_rng(0)
+    x = [*rng.integers(0, 3, (2, 15)), *rng.standard_normal((2, 15))]
+    axes = [KernelAxis("name", "level", 0.0, 0.1)] * 2 + [StandardisedNumber("number", "ln", 0.0, 0.1)] * 2
+    density = _Density(Product(tuple(axes), 0.7, 0.5), x, x[0] + 0.1 * x[2], np.ones(15), 0.3)
+    for at in (density.median, density.median + 0.3):
+        value, gradient = density(at)
+        error = check_grad(lambda theta: density(theta)[0], lambda theta: density(theta)[1], at)
         assert error < 1e-4 * (1.0 + np.abs(gradient).max() + abs(value))
 
 

@@ -5,7 +5,8 @@ import pytest
 
 from genperf.discrepancy import KernelAxis, Product
 from genperf.discrepancy.product import usual_sizes
-from genperf.process.sizes import LEVEL_SIZE, LOCAL_PART, fit_sizes
+from genperf.discrepancy.sizes import fit_sizes
+from genperf.process.fit import LEVEL_SIZE, LOCAL_PART
 
 RNG = np.random.default_rng(0)
 ROWS = {

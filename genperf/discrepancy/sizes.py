@@ -1,7 +1,4 @@
-"""The axes of the process, and its sizes: the most probable ones of its marginal likelihood and their priors.
-
-An axis is a factor, or the work of a device of a transformer.
-"""
+"""The sizes of a process: the most probable ones of its marginal likelihood and their priors."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,19 +9,15 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 
 from genperf.arrays import AnyArray, Array, Index
-from genperf.discrepancy.product import SIZES, KernelAxis, Product, logarithms, usual_sizes
-from genperf.estimate.prepare import CONTENT_SEED
-from genperf.formula import names_in, quote_name, render, values_of
-from genperf.panel import Table
-from genperf.process.means import derived
+from genperf.discrepancy.product import SIZES, KernelAxis, Product
 from genperf.solver import descended
 
 # The search for the sizes, and what their prior has beside the medians in `genperf.discrepancy.product`.
 #: Standard deviation of ln of a size, of that of a number that is no count, and of a length. A number has many values,
 #: which show its sizes; a wide prior of those of a count carries noise beyond the largest.
 SIZE_DEVIATION, NUMBER_DEVIATION, LENGTH_DEVIATION = 1.0, 2.0, 0.7
-#: Of the local part, of the size s of a level, and of the standard deviation of one configuration.
-LOCAL_PART, LEVEL_SIZE, CONFIGURATION_NOISE = 0.1, 3.0, 0.03
+#: Median of the standard deviation of one configuration.
+CONFIGURATION_NOISE = 0.03
 #: Of the search for the first member's sizes, and of the others', which starts there.
 SIZE_STEPS, FURTHER_SIZE_STEPS = 80, 25
 #: Effect of each value of a number from which the sizes are searched once more: of few networks an odd one bends the
@@ -32,37 +25,8 @@ SIZE_STEPS, FURTHER_SIZE_STEPS = 80, 25
 ODD_VALUES = 0.3
 #: Share of the log-posterior below which a gain ends the search: smaller ones move no prediction by 1 %.
 GAIN_TOLERANCE = 1e-5
-#: Rows from which sizes are learned: the time grows with their cube.
-MOST_SEARCHED = 300
 #: ν of Student's noise, with which one wild row does not bend the rest.
 STUDENT_FREEDOM = 4.0
-
-
-def axes_of(table: Table) -> tuple[KernelAxis, ...]:
-    """Return an axis for each factor that varies or is a count, and for the work of a transformer's device."""
-    axes = {}
-    for f in table.factors:
-        name, extrinsic = quote_name(f.name), f.role == "extrinsic" and f.numeric
-        if not f.numeric and f.distinct > 1:
-            axes[name] = KernelAxis(name, "level", **usual_sizes("level"))
-        elif f.distinct > 1 or extrinsic:
-            values = np.unique(table.columns[f.name].astype(float))
-            axes[name] = _number(name, values, extrinsic and f.lower >= 1.0)
-    work = derived(table).get("work")
-    if work is not None and len(names_in(work)) > 1:
-        with np.errstate(all="ignore"):
-            values = values_of(work, table.columns)
-        if values.min() > 0.0 and values.max() < np.inf and values.max() > values.min() * (1.0 + 1e-9):
-            # What several columns amount to has few values in common.
-            axes.setdefault(render(work), replace(_number(render(work), values, False), each=0.0))
-    return tuple(axes.values())
-
-
-def _number(formula: str, values: Array, count: bool) -> KernelAxis:
-    """Return the axis of a number or a count with its prior sizes."""
-    positive, sizes = bool(values.min() > 0.0), usual_sizes("count" if count else "number")
-    centre = 0.0 if count else float(np.mean(logarithms(values, positive)))
-    return KernelAxis(formula, "ln" if positive else "ln1p", centre=centre, **sizes)
 
 
 class Fit(NamedTuple):
@@ -97,7 +61,7 @@ class _Density:
     W = (C⁻¹y)(C⁻¹y)ᵀ − C⁻¹. Of symmetric matrices the lower half is computed, each pair of rows once.
     """
 
-    def __init__(self, prior: Product, x: Sequence[AnyArray], y: Array, factors: Array) -> None:
+    def __init__(self, prior: Product, x: Sequence[AnyArray], y: Array, factors: Array, noise: float) -> None:
         self.prior, self.y, self.factors = prior, y, factors
         row, column = np.tril_indices(len(y))
         #: Of each pair of rows, its place in a matrix, and how often the whole matrix has it.
@@ -114,7 +78,7 @@ class _Density:
         self.distances = np.array(distances)
         self.deviations = [deviations_of(axis) for axis in prior.axes]
         #: Of the prior: s, l, the sizes of each axis, noise.
-        self.median = self.logarithms(prior, CONFIGURATION_NOISE)
+        self.median = self.logarithms(prior, noise)
         deviations = [deviation for axis in self.deviations for deviation in axis.values()]
         self.width = np.array([SIZE_DEVIATION, SIZE_DEVIATION, *deviations, SIZE_DEVIATION])
 
@@ -186,19 +150,25 @@ class _Density:
         return slopes
 
 
-def fit_sizes(x: Sequence[AnyArray], y: Array, prior: Product, measured: Index, start: Fit | None = None) -> Fit:
+def fit_sizes(
+    x: Sequence[AnyArray],
+    y: Array,
+    prior: Product,
+    rows: Index,
+    start: Fit | None = None,
+    usual_noise: float = CONFIGURATION_NOISE,
+) -> Fit:
     """Return the most probable sizes θ of a process of mean zero, y ~ N(0, K(θ; x) + noise²·diag(factors)).
 
-    The sizes of `prior` are the medians of θ. The search begins at `start`, the fit of another mean; without it, at the
-    medians, and with `ODD_VALUES`. At most `MOST_SEARCHED` of the `measured` rows determine θ. Noise is Student's: the
-    search takes the factors of `start` (1 without it), and the result has those of the residuals (`_student`).
+    The sizes of `prior` and `usual_noise` are the medians of θ, which some `rows` determine. The search begins at
+    `start`, the fit of another mean; without it, at the medians, and with `ODD_VALUES`. Noise is Student's: the search
+    takes the factors of `start` (1 without it), and the result has those of the residuals (`_student`).
     """
-    rows = np.sort(np.random.default_rng([CONTENT_SEED, 2]).permutation(measured)[:MOST_SEARCHED])
     factors = np.ones(len(y)) if start is None else start.factors
-    density = _Density(prior, [a[rows] for a in x], y[rows], factors[rows])
+    density = _Density(prior, [a[rows] for a in x], y[rows], factors[rows], usual_noise)
     if start is None:
         odd = replace(prior, axes=tuple(replace(a, each=ODD_VALUES) if a.each else a for a in prior.axes))
-        initial = [density.logarithms(kernel, CONFIGURATION_NOISE) for kernel in dict.fromkeys([prior, odd])]
+        initial = [density.logarithms(kernel, usual_noise) for kernel in dict.fromkeys([prior, odd])]
     else:
         initial = [density.logarithms(start.kernel, start.noise)]
     steps = SIZE_STEPS if start is None else FURTHER_SIZE_STEPS
