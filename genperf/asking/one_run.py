@@ -12,7 +12,7 @@ import os
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -109,13 +109,8 @@ class OneRun(PrintedAnswer, frozen=True, eq=False):
 def joint_answer(runs: Sequence[OneRun]) -> OneRun:
     """Return the answer about one run with how long a training takes at the counts of several answers about it."""
     trainings = [row for run in runs for row in run.rows if row[0] == "training"]
-    rows = list[tuple[str, str]]()
-    for row in runs[0].rows:
-        if row[0] == "training":
-            rows += trainings
-        elif row[0] != "→ next":
-            rows.append(row)
-    return replace(runs[0], rows=tuple(rows))
+    rows = ([row] if row[0] != "training" else trainings for row in runs[0].rows if row[0] != "→ next")
+    return replace(runs[0], rows=tuple(chain.from_iterable(rows)))
 
 
 def run_answer(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question: Question | None = None) -> OneRun:
@@ -163,7 +158,7 @@ def _answer_about(row: Mapping[str, Any], at: Mapping[str, str] | None, question
         value, low, high, of_each = map(three_digits, (*rate.ends, rate.value / run.devices))
         speed = f"{value} {run.network.sample}/s ({low} – {high}) by that share: {of_each} of each device"
         rows.append(("speed", speed))
-    of_images = "no published run of images is bundled: what is usual is not known" if used.mfu is not None else ""
+    of_images = "no published run of images is bundled: what is usual is not known"
     rows += [("among", place_text(used.normal) if used.normal else of_images)]
     rows += [("less by", "; ".join(used.less_by)), ("more by", "; ".join(used.more_by))]
     planned: dict[str, Any] | None = None
@@ -338,11 +333,11 @@ def _with_rate(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
     of_no_step = {n for n, header in headers.items() if header.kind == "time" and header.of != "step"}
     usual_first = sorted(headers, key=lambda n: (headers[n].counted != run.network.sample, n in of_no_step))
     tried = [attempted(_with_rate_of_column, run, row, name) for name in usual_first]
-    rated = next((outcome for outcome in tried if isinstance(outcome, TrainingRun)), None)
-    refused = next((outcome for outcome in tried if isinstance(outcome, GenperfError)), None)
-    if rated is None and refused is not None and not run.claims:
-        raise refused
-    return rated or run
+    rated = [outcome for outcome in tried if isinstance(outcome, TrainingRun)]
+    refused = [outcome for outcome in tried if isinstance(outcome, GenperfError)]
+    if refused and not (rated or run.claims):
+        raise refused[0]
+    return [*rated, run][0]
 
 
 def _with_rate_of_column(run: TrainingRun, row: Mapping[str, float], name: str) -> TrainingRun:

@@ -103,12 +103,6 @@ def published() -> dict[str, AnyArray]:
     return {**steps, **of_series}
 
 
-#: Words of a network by its kind.
-_NETWORKS = {
-    "slingshot": "slingshot",
-    "rdma": r"infiniband|\bib\b|rdma|roce|\b[efhn]dr\b|100gbib|omni",
-    "ethernet": r"ethernet|tcp|\d+ ?gbe\b",
-}
 _TRAINING = re.compile(rf"(?<![^\W\d_]){any_of('cells.networks', 'cells.frameworks', 'cells.training')}(?![^\W\d_])")
 _FACTORS_OF_TRAINING = frozenset(words_of("columns.training"))
 #: What a rate of training counts, which a server's does not.
@@ -203,7 +197,7 @@ def among_published(series: MeasuredRates, target: float, words: Iterable[str]) 
     if series.assumed is None and (per_node > 1.0 or not several_nodes(series.nodes[-1])):
         facts["devices_per_node"] = per_node
     facts["framework"] = next((name for name in np.unique(published()["framework"]) if name and name in text), "")
-    facts["between"] = next((kind for kind, names in _NETWORKS.items() if re.search(names, text)), "")
+    facts["between"] = next((kind for kind in section("fabrics") if re.search(any_of(f"fabrics.{kind}"), text)), "")
     steps = [placed(step, facts) for step in series.steps(target)]
     if not steps:
         return None
