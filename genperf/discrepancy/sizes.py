@@ -61,7 +61,9 @@ class _Density:
     W = (C⁻¹y)(C⁻¹y)ᵀ − C⁻¹. Of symmetric matrices the lower half is computed, each pair of rows once.
     """
 
-    def __init__(self, prior: Product, x: Sequence[AnyArray], y: Array, factors: Array, noise: float) -> None:
+    def __init__(
+        self, prior: Product, x: Sequence[AnyArray], y: Array, factors: Array, noise: float, width: Sequence[float]
+    ) -> None:
         self.prior, self.y, self.factors = prior, y, factors
         row, column = np.tril_indices(len(y))
         #: Of each pair of rows, its place in a matrix, and how often the whole matrix has it.
@@ -80,7 +82,7 @@ class _Density:
         #: Of the prior: s, l, the sizes of each axis, noise.
         self.median = self.logarithms(prior, noise)
         deviations = [deviation for axis in self.deviations for deviation in axis.values()]
-        self.width = np.array([SIZE_DEVIATION, SIZE_DEVIATION, *deviations, SIZE_DEVIATION])
+        self.width = np.array(width or [SIZE_DEVIATION, SIZE_DEVIATION, *deviations, SIZE_DEVIATION])
 
     def logarithms(self, kernel: Product, noise: float) -> Array:
         """Return ln of the sizes of a kernel and of the noise."""
@@ -157,15 +159,17 @@ def fit_sizes(
     rows: Index,
     start: Fit | None = None,
     usual_noise: float = CONFIGURATION_NOISE,
+    width: Sequence[float] = (),
 ) -> Fit:
     """Return the most probable sizes θ of a process of mean zero, y ~ N(0, K(θ; x) + noise²·diag(factors)).
 
-    The sizes of `prior` and `usual_noise` are the medians of θ, which some `rows` determine. The search begins at
+    The sizes of `prior` and `usual_noise` are the medians of θ, which some `rows` determine; `width` has the standard
+    deviations of its prior where they are not the usual ones, in the order of `_Density.median`. The search begins at
     `start`, the fit of another mean; without it, at the medians, and with `ODD_VALUES`. Noise is Student's: the search
     takes the factors of `start` (1 without it), and the result has those of the residuals (`_student`).
     """
     factors = np.ones(len(y)) if start is None else start.factors
-    density = _Density(prior, [a[rows] for a in x], y[rows], factors[rows], usual_noise)
+    density = _Density(prior, [a[rows] for a in x], y[rows], factors[rows], usual_noise, width)
     if start is None:
         odd = replace(prior, axes=tuple(replace(a, each=ODD_VALUES) if a.each else a for a in prior.axes))
         initial = [density.logarithms(kernel, usual_noise) for kernel in dict.fromkeys([prior, odd])]

@@ -18,8 +18,8 @@ from genperf.arrays import AnyArray, Array, Index
 from genperf.discrepancy.product import KernelAxis, Product
 from genperf.discrepancy.sizes import fit_sizes
 
-#: Medians of c, s, σ and w.
-USUAL_LEVEL, USUAL_LIKENESS, USUAL_NOISE, USUAL_WEIGHT = 0.7, 0.55, 0.3, 0.1
+#: Log-normal priors of c, s, σ and w: median, and standard deviation of the logarithm.
+LEVEL_PRIOR, LIKENESS_PRIOR, NOISE_PRIOR, WEIGHT_PRIOR = (0.707, 0.5), (0.548, 0.7), (0.316, 1.0), (0.1, 1.5)
 #: Changes below about twice this share of T(n₀) are counted in seconds by the last g, larger ones by logarithm.
 SECONDS_SHARE = 0.03
 #: A way to count weighs as its error on held-out blocks, `LEAST_BLOCK_ERROR` added, to this power.
@@ -118,9 +118,10 @@ def _forecasts(
 
     v is in units of sp about μ₀, and K, of the most probable sizes, the donors' covariance with the noise.
     """
-    count, prior = len(v), Product(tuple(axes), USUAL_LEVEL, USUAL_LIKENESS)
+    count, prior = len(v), Product(tuple(axes), LEVEL_PRIOR[0], LIKENESS_PRIOR[0])
+    width = [LEVEL_PRIOR[1], LIKENESS_PRIOR[1], *[WEIGHT_PRIOR[1]] * len(axes), NOISE_PRIOR[1]]
     donors, series = [of_axis[:count] for of_axis in x], [of_axis[count:] for of_axis in x]
-    fit = fit_sizes(donors, v, prior, np.arange(count), usual_noise=USUAL_NOISE)
+    fit = fit_sizes(donors, v, prior, np.arange(count), usual_noise=NOISE_PRIOR[0], width=width)
     inverse = np.linalg.inv(fit.covariance + (fit.noise**2 + 1e-9) * np.eye(count))
     dual, mean, sd = inverse @ v, np.empty(count), np.empty(count)
     for rows in (np.flatnonzero(block == k) for k in np.unique(block)):

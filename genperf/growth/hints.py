@@ -53,40 +53,32 @@ def hint_tilt(series: MeasuredSeries, exchange: float) -> Array | None:
 
 
 def hint_notes(series: MeasuredSeries) -> tuple[Note, ...]:
-    """Say what a hint was used for, why it was not, and where the measured times contradict it."""
-    exchange = series.exchange
+    """Say what a hint was used for, why it was not, and where the measured times contradict it.
+
+    Compared is the step from the largest run on one node, in proportion to one worker's work, to the next count.
+    """
+    exchange, nodes, factor = series.exchange, series.nodes, HINT.contradiction
     if exchange is None:
         text = 'the bandwidth is not used: how many bytes a step exchanges is not known; --hint "parameters=110M"'
     elif not series.in_seconds:
         text = "the bandwidth is not used: the time of one step is not known; --work gives its samples"
-    elif (nodes := series.nodes) is None:
+    elif nodes is None:
         text = 'the bandwidth is not used: the table does not tell nodes from workers; --hint "devices per node=8"'
     elif series.on_one_node:
         text = f"no run beyond one node: what two nodes cost rests on the hint, an exchange of {exchange:.3g} s"
-    else:
-        return _compared(series, exchange, nodes)
-    return (Note(text, "hint"),)
-
-
-def _compared(series: MeasuredSeries, exchange: float, nodes: Array) -> tuple[Note, ...]:
-    """Compare the measured step from one node to the next count of nodes with the hinted exchange; none without such.
-
-    The step is the time there less that of the largest run on one node, in proportion to one worker's work.
-    """
-    if np.all(several_nodes(nodes)) or np.ptp(nodes) == 0.0:
+    elif np.all(several_nodes(nodes)):
         return ()
-    inside, there = np.flatnonzero(nodes == nodes.min())[-1], np.flatnonzero(nodes > nodes.min())[0]
-    worker_batch = series.values(series.works[0][0])
-    seconds = np.exp(series.logarithms)
-    step = float(seconds[there] - seconds[inside] * worker_batch[there] / worker_batch[inside])
-    factor = HINT.contradiction
-    if exchange / factor <= step <= exchange * factor:
+    else:
+        inside, there = np.flatnonzero(nodes == nodes.min())[-1], np.flatnonzero(nodes > nodes.min())[0]
+        worker_batch, seconds = series.values(series.works[0][0]), np.exp(series.logarithms)
+        step = float(seconds[there] - seconds[inside] * worker_batch[there] / worker_batch[inside])
+        if not exchange / factor <= step <= exchange * factor:
+            less = f"1/{exchange / step:.2g} of it" if step > 0.0 else "none of it"
+            much = f"{step / exchange:.2g} times as much" if step > exchange else less
+            text = (
+                f"the hint says that two nodes exchange the message in {exchange:.3g} s; the step to "
+                f"nodes={nodes[there]:g} was measured as {max(step, 0.0):.3g} s, {much}: the measured times count"
+            )
+            return (Note(text, "hint_contradicted"),)
         text = f"runs on several nodes agree with the hint within a factor of {factor:g}: it changes nothing"
-        return (Note(text, "hint"),)
-    less = f"1/{exchange / step:.2g} of it" if step > 0.0 else "none of it"
-    much = f"{step / exchange:.2g} times as much" if step > exchange else less
-    text = (
-        f"the hint says that two nodes exchange the message in {exchange:.3g} s; the step to "
-        f"nodes={nodes[there]:g} was measured as {max(step, 0.0):.3g} s, {much}: the measured times count"
-    )
-    return (Note(text, "hint_contradicted"),)
+    return (Note(text, "hint"),)

@@ -18,7 +18,7 @@ from genperf.arrays import AnyArray, Array
 from genperf.discrepancy.product import KernelAxis
 from genperf.errors import Note, attempted, counted
 from genperf.gaussian import normal_quantiles
-from genperf.growth.alike import CHANGES, USUAL_WEIGHT, DonorChange, StandardisedNumber, shown_by_donors
+from genperf.growth.alike import CHANGES, WEIGHT_PRIOR, DonorChange, StandardisedNumber, shown_by_donors
 from genperf.growth.cluster import Cluster, combined, shown
 from genperf.growth.measured import Anchors, MeasuredSeries, series_of
 from genperf.growth.readings import forecast_of, weighed
@@ -333,8 +333,8 @@ def _axes(
         is_new = spread > SAME_STANDARDISED and all(abs(c - 1.0) > SAME_STANDARDISED for c in correlations)
         # The time is an axis even where it is one.
         numbers += [scaled] if is_new or not numbers else []
-    axes = [KernelAxis("name", "level", 0.0, USUAL_WEIGHT)] * len(names)
-    axes += [StandardisedNumber("number", "ln", 0.0, USUAL_WEIGHT)] * len(numbers)
+    axes = [KernelAxis("name", "level", 0.0, WEIGHT_PRIOR[0])] * len(names)
+    axes += [StandardisedNumber("number", "ln", 0.0, WEIGHT_PRIOR[0])] * len(numbers)
     return axes, [*names.values(), *numbers]
 
 

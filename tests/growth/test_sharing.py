@@ -47,7 +47,7 @@ def test_the_gradient_is_that_of_differences() -> None:
     rng = np.random.default_rng(0)
     x = [*rng.integers(0, 3, (2, 15)), *rng.standard_normal((2, 15))]
     axes = [KernelAxis("name", "level", 0.0, 0.1)] * 2 + [StandardisedNumber("number", "ln", 0.0, 0.1)] * 2
-    density = _Density(Product(tuple(axes), 0.7, 0.5), x, x[0] + 0.1 * x[2], np.ones(15), 0.3)
+    density = _Density(Product(tuple(axes), 0.7, 0.5), x, x[0] + 0.1 * x[2], np.ones(15), 0.3, ())
     for at in (density.median, density.median + 0.3):
         value, gradient = density(at)
         error = check_grad(lambda theta: density(theta)[0], lambda theta: density(theta)[1], at)
