@@ -112,9 +112,10 @@ def shown_by_donors(
 def _forecasts(
     axes: Sequence[KernelAxis], x: Sequence[AnyArray], v: Array, block: Index
 ) -> tuple[tuple[Array, Array], tuple[Array, Array, Array]]:
-    """Return means and standard deviations of the donors, each without its block, and of the series, before any too.
+    """Return the mean and standard deviation of each donor without its block, then of each series, with and without all.
 
-        series: k′·K⁻¹·v, √(κ − k′·K⁻¹·k), √κ      donors of a block B: v_B − S·(K⁻¹v)_B, √diag(S),  S = ((K⁻¹)_BB)⁻¹
+        a block B of donors    v_B − S·(K⁻¹v)_B,  √diag(S),   S = ((K⁻¹)_BB)⁻¹
+        a series               k′·K⁻¹·v,  √(κ − k′·K⁻¹·k),    √κ before any donor is known
 
     v is in units of sp about μ₀, and K, of the most probable sizes, the donors' covariance with the noise.
     """
