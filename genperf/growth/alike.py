@@ -112,7 +112,7 @@ def shown_by_donors(
 def _forecasts(
     axes: Sequence[KernelAxis], x: Sequence[AnyArray], v: Array, block: Index
 ) -> tuple[tuple[Array, Array], tuple[Array, Array, Array]]:
-    """Return the mean and standard deviation of each donor without its block, then of each series, with and without all.
+    """Return the mean and standard deviation of each donor without its block, and of each series with and without all.
 
         a block B of donors    v_B − S·(K⁻¹v)_B,  √diag(S),   S = ((K⁻¹)_BB)⁻¹
         a series               k′·K⁻¹·v,  √(κ − k′·K⁻¹·k),    √κ before any donor is known
