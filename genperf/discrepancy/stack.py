@@ -137,21 +137,22 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         """Return w of each part, the width and the common share of errors at each row; w of shape (parts, rows).
 
         Over the first doubling beyond the range they go from those inside to those beyond, the weights in logarithms;
-        the width then grows by √((1 + doublings)/2), as errors grow faster than look-backs of a doubling show.
+        the width then grows by g = √((1 + doublings)/2), as errors grow faster than look-backs of a doubling show, and
+        the common share c with it: levels differ by no more than at a doubling, (1 − c)·g² stays.
         """
         with np.errstate(all="ignore"):
             ratios = [evaluate(parse(beyond.factor).node, columns) / beyond.upper for beyond in self.beyond]
             doublings = np.nan_to_num(np.log2([np.ones(len(next(iter(columns.values())))), *ratios]), posinf=1.0)
         # Of several factors the one that is exceeded most decides.
         far, most = np.clip(doublings, 0.0, 1.0).max(axis=0), np.clip(doublings, 0.0, 1.0).argmax(axis=0)
-        growth = np.sqrt(np.maximum(0.5 * (1.0 + doublings.max(axis=0)), 1.0))
+        growth = np.maximum(0.5 * (1.0 + doublings.max(axis=0)), 1.0)
         # A column for the inside and one for each factor.
         inside = (*(process.weight for process in self.parts), self.width, 1.0)
         table = np.array([inside, *((*b.weights, b.width, b.common) for b in self.beyond)]).T
         table[:-2] = np.log(np.maximum(table[:-2], 1e-12))
         *log_weights, width, common = (1.0 - far) * table[:, :1] + far * table[:, most]
         weights = np.exp(log_weights)
-        return weights / weights.sum(axis=0), growth * width, common
+        return weights / weights.sum(axis=0), np.sqrt(growth) * width, 1.0 - (1.0 - common) / growth
 
     def pooled(self, curves: Array, columns: Columns, places: Sequence[int]) -> tuple[Array, Array, Array]:
         """Return ln T of the pool of the parts at some places, and the variances of its mean and of a new run.

@@ -75,7 +75,8 @@ def test_weights_and_width_move_over_the_first_doubling_and_the_width_grows() ->
     assert 0.1 < weights[0, 3] < 0.75
     # Half a doubling beyond: half way; of three doublings √2 as wide as of one.
     assert width == pytest.approx([1.5, 1.5, 1.5, 2.0, 2.5, 2.5 * 2**0.5], rel=0.01)
-    assert common == pytest.approx([1.0, 1.0, 1.0, 0.6, 0.2, 0.2], rel=0.01)
+    # What levels differ by stays: 0.8 times the variance at a doubling, and 0.4 times twice it.
+    assert common == pytest.approx([1.0, 1.0, 1.0, 0.6, 0.2, 0.6], rel=0.01)
 
 
 def held_out(mean: Array, sd: Array) -> HeldOut:
