@@ -142,7 +142,7 @@ class Columns:
         """Read a formula over the columns, in which `16GB` is a text where it is compared, and else a number."""
         # Whether a column is text is decided only where a formula may read it.
         named = {n for n in self.names if n in text} - set(self._numbers)
-        self.texts |= {n for n in named - self.texts if not mostly_numbers(self.cells(n).tolist())}
+        self.texts |= {n for n in named - self.texts if not mostly_numbers(seconds_of(self.cells(n).tolist()))}
         with_units = named & self.texts & set(self.source.read) & set(self.source.cells)
         try:
             return parse(text, self.names, self.texts)
@@ -155,7 +155,9 @@ class Columns:
 
     def _evaluate(self, formula: Formula) -> AnyArray:
         # A text may be empty: in a formula it can be compared.
-        columns = {n: labels(self.cells(n)) if n in self.texts else self.number(n) for n in formula.names}
+        columns = {
+            n: labels(self.cells(n)) if n in self.texts else self.number(n, durations=True) for n in formula.names
+        }
         return np.broadcast_to(formula.evaluate(columns), (len(self.source),))
 
     def _refuse_without_numbers(self, name: str, cells: Any, reasons: Reasons, durations: bool) -> NoReturn:

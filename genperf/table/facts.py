@@ -34,6 +34,8 @@ MOST_READ = 600_000
 FEWEST_ALIKE = 64
 #: Characters of a line that are read: dumps of configurations are longer, and each fact costs a search.
 LONGEST_LINE = 4000
+#: Characters of notes that are no log. A guess.
+LONGEST_NOTES = 1 << 16
 #: Characters of a title of runs, at most. A guess: a line of prose.
 LONGEST_TITLE = 80
 #: Counts in a line up to which it may tell of several runs.
@@ -80,7 +82,7 @@ WARM_UP = 0.1
 
 #: Sizes that a line of settings states without a sign: `seq 2048, mbs 4, tp 2`.
 SIZES = ("sequence", "global_batch", "micro_batch", *WAYS)
-_COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node")
+_COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node", "servers")
 _KINDS_OF_COUNTS = ("factors.workers", "factors.nodes", "factors.threads", "log.counted")
 _COUNT_WORDS = frozenset(word for kind in _KINDS_OF_COUNTS for word in words_of(kind) if len(word) > 2)
 _NOUNS = "|".join(sorted({w.removesuffix("s") for w in _COUNT_WORDS}, key=len, reverse=True))
@@ -370,10 +372,33 @@ def _digits(match: re.Match[str]) -> str:
     return _NUMBERS[match[0].rstrip(" \t_-").lower()]
 
 
+def with_units_of_titles(text: str) -> str:
+    r"""Return a text whose counts with a bare number have the unit of the title above them.
+
+    >>> with_units_of_titles("Throughput (tokens/s):\n8 GPUs: 41,000\n16 GPUs: 80,500 (98%)")
+    'Throughput (tokens/s):\n8 GPUs: 41,000 tokens/s\n16 GPUs: 80,500 tokens/s (98%)'
+    """
+    if len(text) > LONGEST_NOTES or FORMS.bare_number.search(text) is None:
+        return text
+    lines, unit = text.split("\n"), ""
+    for number, line in enumerate(lines):
+        bare_number = FORMS.bare_number.match(line)
+        if bare_number is not None and any(_is_count(key) for key, *_ in facts_of(bare_number["count"])):
+            lines[number] = f"{line[: bare_number.end()]} {unit}{line[bare_number.end() :]}" if unit else line
+        elif line.strip():
+            units = (match[match.lastgroup or 0] for match in FORMS.unit_of_title.finditer(line[:LONGEST_TITLE]))
+            # `ResNet-50:` between them has the same, and `Loss:` has none.
+            is_other = _has_result(line) or header_of(line).kind or FORMS.other_quantity.search(line)
+            unit = next(filter(_measures, units), "" if is_other else unit)
+    return "\n".join(lines)
+
+
 def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value: str, unit: str, clock: bool) -> bool:
     """Tell whether what a pattern matched is something else: part of another fact, a source file, a time of day."""
     counts = any(plain_name(key) + ending in _COUNT_WORDS for ending in ("", "s", "es"))
     counts |= " per " in key and _is_count(key)
+    # `8 workers, 2 ps` are servers, and no time.
+    counts |= meant_by(key) == "servers" and "worker" in match.string.lower()
     key_as_written = match.groupdict().get("key") or ""
     # `using: 0 TPU cores`, which a run does not use.
     is_unused = pattern is FORMS.counted and value == "0" and meant_by(key) in LEVELS
@@ -507,6 +532,12 @@ def is_log(text: str) -> bool:
     return any(sum(any(facts_of(line)) for line in some) > FACT_SHARE * len(some) for some in (lines, different))
 
 
+def begins_as_others(text: str) -> bool:
+    """Tell whether another line of a text is the first one with other numbers, and tells facts: no header."""
+    first, *others = [line.strip().translate(_WITHOUT_DIGITS) for line in text[: 1 << 16].splitlines()]
+    return first in others and any(facts_of(text[:LONGEST_LINE].partition("\n")[0]))
+
+
 def begins_with_facts(text: str, in_blanks: bool = False) -> bool:
     r"""Tell whether the first line of a text and most others are keys with values, or results: none is a header.
 
@@ -602,11 +633,13 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
             # Behind several runs, `reproduce with: …`, it is of none in particular.
             if (not before_commands[1] or len(runs) > 1) and (run.measured or run.failure):
                 runs.append(run := (run if heading_text else before_commands[0]).following(number))
-        heading = FORMS.heading.match(line) if line[:1] in "#*[ \t" and not _has_result(line) else None
-        heading_text = line.strip(" \t*#:[]") if heading or number in titles else heading_text
+        heading = FORMS.heading.match(line) if line[:1] in "#*[=-~ \t" and not _has_result(line) else None
+        heading_text = line.strip(" \t*#:[]=~-") if heading or number in titles else heading_text
         if (heading or number in titles) and run.measured:
             runs.append(run := run.following(number))
-        tested = not only_tests and FORMS.tested.search(line) is not None
+        test, took = FORMS.tested.search(line), FORMS.took.search(line)
+        # `epoch 1 finished in 612 s, val acc 61` is of the training.
+        tested = not (only_tests or test is None or (took is not None and took.start() < test.start()))
         tested = tested and FORMS.trained.search(line) is FORMS.both.search(line) is None
         # What a clause measured belongs to the count in it, wherever that stands.
         texts = _clauses(line)
@@ -728,11 +761,16 @@ def _with_one_time(runs: list[Run], lines: Sequence[str]) -> list[Run]:
 
 def _with_headings(runs: list[Run]) -> list[Run]:
     """Return runs with the heading above each as its section, where settings do not tell them all from each other."""
-    of_runs = ({k: v[-1] for k, v in run.values.items() if k not in run.results} for run in runs)
+    measures = {key for run in runs for key in run.values if key in run.results or FORMS.other_quantity.search(key)}
     # A file that a run wrote sets nothing.
-    settings = [str({k: v for k, v in of.items() if not FORMS.file_name.search(str(v))}) for of in of_runs]
+    of_runs = [{k: str(v[-1]) for k, v in run.values.items() if k not in measures} for run in runs]
+    settings = [str({k: v for k, v in of.items() if not FORMS.file_name.search(v)}) for of in of_runs]
     under_headings = {(run.heading, setting) for run, setting in zip(runs, settings, strict=True) if run.heading}
-    if len({*settings}) < len(under_headings) == len(runs):
+    # Each heading stands above a series, whose counts alone vary.
+    varied = {key for key in {*chain(*of_runs)} if len({of.get(key) for of in of_runs}) > 1}
+    headings = Counter(run.heading for run in runs)
+    of_series = len(headings) > 1 and min(headings.values()) > 1 and all(map(_is_count, varied))
+    if len(under_headings) == len(runs) and (len({*settings}) < len(runs) or of_series):
         for run in runs:
             run.values.setdefault("section", [run.heading])
     return runs
@@ -1052,6 +1090,7 @@ def _runs_of_lines(text: str) -> list[Run] | None:
         parted = [(number, [*behind.split(line, maxsplit=1), ""]) for number, line in named]
         names = Counter(name for _, (name, *_) in parted)
         are_names = all(FORMS.letter.search(name) and not FORMS.pair.search(name) for name in names)
+        are_names &= not all(map(FORMS.counted.fullmatch, names))
         clauses = [_clauses(of_name) for _, (_, of_name, *_) in parted]
         if len(names) > 1 and are_names and (min(names.values()) > 1 or min(map(len, clauses)) > 1):
             of_names = zip(parted, clauses, strict=True)

@@ -507,6 +507,8 @@ _FRAMES = (
 #: A line below the names of a data frame that says of which type each column is: `<int> <dbl>`, `| i64 | f64 |`.
 _TYPES = late(rf"^(?:[ \t|<>]*{any_of('cells.types')}(?=[ \t|<>]|$)){{2,}}[ \t|<>]*$", re.MULTILINE)
 
+#: A line with a comma between thousands alone, behind a key.
+_THOUSANDS_ALONE = late(r"^[^,\n]*[:=→] *\d{1,3},\d{3}(?![\d,])[^,\n]*$", re.MULTILINE)
 #: Lines without a blank one between them: a header and two rows at least.
 _PARAGRAPH = late(r"(?:^(?=.*\S).*(?:\n|\Z)){3,}", re.MULTILINE)
 
@@ -527,6 +529,9 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     elif content.WEB_PAGE.match(text):
         text = documents.drawn_tables(text) or text
     else:
+        with_units = facts.with_units_of_titles(text) if delimiter is None else text
+        if with_units != text and (log := facts.source_of_log(with_units, name)) is not None and len(log) > 1:
+            return log
         text = documents.of_literals(text) or documents.of_outline(text) or text
         if "<table" in text or "<!--" in text:
             text = documents.with_drawn_tables(text)
@@ -604,6 +609,9 @@ def _table_or_log(text: str, name: str) -> Source:
         not len(source)
         or (source.delimiter in (" ", RUNS) and any(name.startswith("--") for name in source.cells))
         or source.ragged
+        or facts.begins_as_others(text)
+        # `tok/s: 9,820`
+        or (source.delimiter == "," and 2 * len(_THOUSANDS_ALONE.findall(rest)) > rest.count(","))
         or sum(any(map(label, cells)) for cells in columns) == 1
         # `GPU available: True (cuda), used: True`
         or first.count(": ") >= len(columns) > 1
