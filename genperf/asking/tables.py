@@ -764,7 +764,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         model, table = self.fitted(name)
         scale = next((f for f in model.schema.factors if f.name == reading.scale), None)
         if table.rejected and scale is not None and scale.distinct < 2 and len(np.unique(self._counts)) > 1:
-            if at:
+            if at and want is not None:
                 # What was measured there is known all the same.
                 with suppress(TableError):
                     return _measured(self.opened, reading)

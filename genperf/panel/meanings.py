@@ -11,12 +11,13 @@ from genperf.panel.evidence import role_by_words
 from genperf.panel.legend import MOST_COMPARED, Legend, cell_with, column_by_name
 from genperf.peaks import device_in
 from genperf.table.clean import is_number
-from genperf.vocabulary import any_of, is_common, late, section, words_of
+from genperf.vocabulary import any_of, is_common, section, words_of
 from genperf.vocabulary.headers import DEVICE_WORDS, TIME_WORDS, bytes_of, header_of, is_price, unit_of
 from genperf.vocabulary.names import (
     IN_FULL,
     LEVELS,
     LOAD,
+    LOAD_IN_WORDS,
     WAYS,
     column_of,
     counts_scale,
@@ -35,8 +36,6 @@ PROSE, _NO_NAME, EACH = (
 _OF_HEADERS = frozenset({"num", "number", "of", "per"})
 #: Words of a header that name a time or a unit of one.
 _OF_TIMES = frozenset((*words_of("headers.time"), *TIME_WORDS, "per"))
-#: What a question calls a load: `concurrent requests`, `users`.
-LOAD_IN_WORDS = late(rf"{any_of('log.counted')}|(?:num[_ ])?concurrent(?:[ _][a-z]+)*", re.IGNORECASE)
 #: Where a capital begins a word of a header.
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 #: The memory in the name of a device.
@@ -190,7 +189,8 @@ class Meanings(Struct, dict=True):
             # `64 concurrent requests` of `concurrency`
             return self.load
         column = spelled or (column_by_name(self.legend, phrase, self.legend.columns) if is_word else "")
-        if column and (header_of(column).kind in ("time", "rate") or "/" in header_of(column).unit):
+        header = header_of(column or "")
+        if column and (header.kind in ("time", "rate") or "/" in header.unit or _is_of_response(column)):
             return ""
         # `grid size 16` is of a column `grid`.
         size = self.name(phrase.removesuffix(" size")) if phrase.endswith(" size") and not meant_by(phrase) else ""
@@ -218,7 +218,7 @@ class Meanings(Struct, dict=True):
             of_word = [name for name in times if phrase.lower() in words_in(name)]
             return of_word[0] if len(of_word) == 1 else ""
         column, _ = only_match(self.headers, phrase)
-        if header_of(column).kind and len(words_in(column)) > 1:
+        if (header_of(column).kind or _is_of_response(column)) and len(words_in(column)) > 1:
             return column
         # `checkpoint time` of `ckpt_seconds`, `env steps per second` of `env_steps_per_sec`
         column, kind = self._measured_as(phrase), header_of(phrase).kind
@@ -277,6 +277,11 @@ def singular_words(text: str) -> frozenset[str]:
     words = (part for word in words_in(plain_name(text)) for part in re.findall(r"\d+|\D+", word))
     singular = (re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", re.sub("(?<=[a-z]{3})ies$", "y", word)) for word in words)
     return frozenset(IN_FULL.get(word, word) for word in singular) - _OF_HEADERS
+
+
+def _is_of_response(column: str) -> bool:
+    """Tell whether a header is that of the time of a request, also without a unit: `Mean TTFT`."""
+    return not words_in(column).isdisjoint(words_of("headers.response"))
 
 
 def _without_unit(text: str, unit: str = "") -> list[str]:

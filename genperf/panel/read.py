@@ -43,6 +43,7 @@ from genperf.vocabulary.names import (
     WORK_OF_RUNS,
     column_named,
     column_of,
+    is_relative,
     meant_by,
     plain_name,
     words_in,
@@ -291,7 +292,11 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
 
         further = [understood(table, named=self.given.columns) for table in self.source.tables]
         # A table that became long has results without names.
-        of_runs = [t for t in further if t.headers or any(is_result(n, t.units.get(n, "")) for n in t.columns)]
+        of_runs = [
+            t
+            for t in further
+            if t.headers or any(is_result(n, t.units.get(n, "")) or is_relative(n) for n in t.columns)
+        ]
         tables = [self.source, *of_runs]
         source = max(tables, key=count_named)
         if source is self.source:

@@ -21,6 +21,7 @@ from genperf.vocabulary import any_of, late, words_of
 from genperf.vocabulary.headers import MULTIPLES, STATISTIC, canonical_time, header_of, is_price
 from genperf.vocabulary.names import (
     LEVELS,
+    LOAD_IN_WORDS,
     PHASES,
     WAYS,
     canonical_of,
@@ -149,7 +150,8 @@ def melted(source: Source) -> Source:
         source, families = source.renamed({corner: below}), [replace(f, count=beside) for f in families]
         corner = below
     names = labels(source.columns[corner]).tolist()
-    of_headers = families[0].count == _COUNT and canonical_of(corner) is not None and "name" not in source.columns
+    names_counts = canonical_of(corner) is not None or LOAD_IN_WORDS.fullmatch(plain_name(corner)) is not None
+    of_headers = families[0].count == _COUNT and names_counts and "name" not in source.columns
     if of_headers and not mostly_numbers(names) and not any(header_of(name).kind for name in names):
         # `GPUs | 1 | 2 | 4` above named rows: the corner names the headers.
         source = source.renamed({corner: "name"})

@@ -115,6 +115,8 @@ def meant_by(column: str) -> str | None:
 
 #: A column that counts what loads a machine: users, connections.
 LOAD = late(rf"(^|.*[\W_]){any_of('log.counted')}([\W_].*|$)", re.IGNORECASE)
+#: What a question calls a load: `concurrent requests`, `users`.
+LOAD_IN_WORDS = late(rf"{any_of('log.counted')}|(?:num[_ ])?concurrent(?:[ _][a-z]+)*", re.IGNORECASE)
 #: What parts the words of a name; Latin letters beside Chinese ones are two words.
 _BETWEEN_WORDS = late(r"[\W_]+|(?<=[a-z])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])(?=[a-z])")
 
