@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from genperf.arrays import AnyArray, Array, Index
 from genperf.discrepancy.product import KernelAxis, Product
-from genperf.discrepancy.sizes import fit_sizes
+from genperf.engine import one_blas_thread
 
 #: Log-normal priors of c, s, σ and w: median, and standard deviation of the logarithm.
 LEVEL_PRIOR, LIKENESS_PRIOR, NOISE_PRIOR, WEIGHT_PRIOR = (0.707, 0.5), (0.548, 0.7), (0.316, 1.0), (0.1, 1.5)
@@ -119,10 +119,14 @@ def _forecasts(
 
     v is in units of sp about μ₀, and K, of the most probable sizes, the donors' covariance with the noise.
     """
+    # Only where there are donors: it loads the linear algebra of scipy.
+    from genperf.discrepancy.sizes import fit_sizes
+
     count, prior = len(v), Product(tuple(axes), LEVEL_PRIOR[0], LIKENESS_PRIOR[0])
     width = [LEVEL_PRIOR[1], LIKENESS_PRIOR[1], *[WEIGHT_PRIOR[1]] * len(axes), NOISE_PRIOR[1]]
     donors, series = [of_axis[:count] for of_axis in x], [of_axis[count:] for of_axis in x]
-    fit = fit_sizes(donors, v, prior, np.arange(count), usual_noise=NOISE_PRIOR[0], width=width)
+    with one_blas_thread():
+        fit = fit_sizes(donors, v, prior, np.arange(count), usual_noise=NOISE_PRIOR[0], width=width)
     inverse = np.linalg.inv(fit.covariance + (fit.noise**2 + 1e-9) * np.eye(count))
     dual, mean, sd = inverse @ v, np.empty(count), np.empty(count)
     for rows in (np.flatnonzero(block == k) for k in np.unique(block)):
