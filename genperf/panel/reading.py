@@ -829,8 +829,15 @@ def _global_batch(reading: Reading, scale: str) -> str | None:
     if len(batches) != 1 or np.nanmax(counts) < 2.0 * np.nanmin(counts):
         return None
     (batch,), measured = batches, reading.with_role("measured")
-    # The time of a step, or steps per second, with the power of it that is in proportion to the time.
+    # The time of a step, or one that grows with the batch, or steps per second, each with the power of it that is in
+    # proportion to the time.
+    of_one_count = np.unique(np.stack([reading.series, counts]), axis=1, return_inverse=True)[1].ravel()
     steps = [(c, 1.0) for c in measured if c.kind == "time" and c.header.of == "step"]
+    for time in (c for c in measured if c.kind == "time" and c.header.of != "step"):
+        rows_of_counts = [of_one_count == number for number in np.unique(of_one_count)]
+        of_batch = [growth_along(batch.values[rows], time.values[rows]) for rows in rows_of_counts]
+        of_batch = [growth for growth in of_batch if np.isfinite(growth)]
+        steps += [(time, 1.0)] if of_batch and np.median(of_batch) > SIZE_GROWTH else []
     steps += [
         (c, -1.0) for c in measured if c.header.counted in STEP_WORDS and c.kind == "rate" and not c.header.shared
     ]

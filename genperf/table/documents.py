@@ -228,6 +228,10 @@ _COMMENTED = late(r"([:=] +)([\d.]+(?:e[+-]?\d+)?) +# *([^#\n]*[^#\s])[ \t]*$", 
 _LONGEST_OUTLINE = 8_000
 
 
+#: A number whose thousands are apart by a low line.
+_THOUSANDS = late(r"^\d{1,3}(_\d{3})+$")
+
+
 def of_outline(text: str) -> str | None:
     r"""Return keys with blocks below them, or a list of such, as YAML has them, as JSON; None for another text.
 
@@ -273,7 +277,8 @@ def _value_of_node(node: Any) -> Any:
             raise ValueError("a list of sentences")
         return items
     try:
-        return json.loads(node.value)
+        # `92_000`, as Python and YAML write it.
+        return json.loads(_THOUSANDS.sub(lambda number: number[0].replace("_", ""), node.value))
     except ValueError:
         return node.value
 

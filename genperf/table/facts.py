@@ -345,7 +345,8 @@ def _pairs_of_lists(lists: re.Match[str]) -> str:
 @lru_cache(maxsize=16)
 def _in_digits(line: str) -> str:
     """Return a line whose counts in letters, and those before a kind of device, are in digits."""
-    line = FORMS.glued.sub(r"\1 ", line) if line.startswith("#") or FORMS.glued.match(line) else line
+    is_heading = line.startswith("#") or FORMS.glued.match(line) is not None
+    line = (FORMS.glued if is_heading else FORMS.glued_in_line).sub(r"\1 ", line)
     kind = FORMS.product.search(line) or FORMS.kind_before.search(line)
     if not (kind or FORMS.one.match(line) or FORMS.spelled_small.search(line.lower())):
         return line
@@ -459,6 +460,8 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
         unit = "min" if unit == "m" else unit
         key, unit = ("time", unit or "s") if not unit or canonical_time(unit) else (unit, "")
         step = FORMS.each_step.match(match.string, match.end("value"))
+        # `64 gpus: 1.31 s per epoch`, `step 100, 64 gpus: 1.31 s`
+        step = step or FORMS.begins_with_step.match(match.string)
         key = f"{step['step']} time" if step and key == "time" else key
     elif pattern is FORMS.member:
         key = "world_size"

@@ -102,7 +102,8 @@ def _pairs(line: str) -> dict[str, str] | None:
     for separator in _SEPARATORS:
         pieces = [piece.strip().split("=") for piece in re.split(separator, line)]
         if len({piece[0] for piece in pieces} - {""}) == len(pieces) > 1 and all(len(piece) == 2 for piece in pieces):
-            return None if any(_KEYED.search(key) for key, _ in pieces) else dict(pieces)
+            # `gpus=4 | 3.2 it/s | batch=64` holds a result without a name.
+            return None if any(_KEYED.search(key) or "|" in value for key, value in pieces) else dict(pieces)
     return None
 
 

@@ -222,7 +222,7 @@ def variants_in(columns: Collection[str]) -> dict[str, dict[str, str]]:
         alike = {name: words_of_name[name] for name, of_name in headers.items() if of_name == header}
         shared = set.intersection(*map(set, alike.values()))
         value = " ".join(word for word in next(iter(alike.values())) if word in shared)
-        variants = {" ".join(w for w in words if w not in shared): name for name, words in alike.items()}
+        variants = {" ".join(w for w in words if w not in shared).strip("()[]"): n for n, words in alike.items()}
         values |= {value: variants} if value and "" not in variants and len(variants) == len(alike) > 1 else {}
     return values
 
@@ -405,7 +405,10 @@ def _spread(long: Source, count: str, value: str) -> Source:
     if len(set(zip(keys, quantity, strict=True))) < len(keys) or {*levels} & {*key_columns, name, count}:
         return long
     wide = long.take(np.unique(place, return_index=True)[1])
-    of_quantities = name in ("", "column 1", "name") or plain_name(name) in words_of("headers.name_of_quantities")
+    of_quantities = name in ("", "column 1", "name") or plain_name(name) in (
+        *words_of("headers.name_of_quantities"),
+        *words_of("headers.unit_column"),
+    )
     called = name if count == _COUNT and not of_quantities else count
     cells = {n: wide.cells[n] for n in key_columns} | {called: wide.cells[count]}
     headers: dict[str, Objects] = {}

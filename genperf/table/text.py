@@ -623,7 +623,10 @@ def keyed_lines(text: str) -> str | None:
     'GPUs\ttime (s)\n1\t9.5\n2\t5.1\n4\t2.9'
     """
     lines = text.splitlines() if len(text) < HEAD_BYTES else []
-    rows = {k: row for k, line in enumerate(lines) if len(row := re.split(r":?\s{2,}|\t+|:\s", line.strip())) > 3}
+    cut = (re.split(r":?\s{2,}|\t+|:\s", line.strip()) for line in lines)
+    # `GPUs: 1 2 4 8`
+    cut = ([row[0], *row[1].split(" ")] if len(row) == 2 and " " in row[1] else row for row in cut)
+    rows = {k: row for k, row in enumerate(cut) if len(row) > 3}
     keyed = {k: row for k, row in rows.items() if _is_keyed(row)}
     counts = [k for k, row in keyed.items() if _counts_runs(row)]
     if len(counts) != 1 or (counts[0] == 0 and ":" not in lines[0]):
