@@ -155,8 +155,8 @@ def seconds_of(cells: Iterable[Any]) -> list[Any]:
     [30000.0, 93600.0, 30000.0, 30000.0]
     >>> seconds_of(["8h20m", "1 d 2 h", "3min 20.5s", "6 hrs and 12 minutes", "28m", "5 s", "3 epochs", ""])
     [30000.0, 93600.0, 200.5, 22320.0, 1680.0, '5 s', '3 epochs', '']
-    >>> seconds_of(["0 days 00:01:30", "1 day, 2:03:04.5"]), seconds_of(["28m", "5 s"])
-    ([90.0, 93784.5], ['28m', '5 s'])
+    >>> seconds_of(["0 days 00:01:30", "1 day, 2:03:04.5"]), seconds_of(["28m", "5 s"]), seconds_of(["1.5h", "28m"])
+    ([90.0, 93784.5], ['28m', '5 s'], [5400.0, 1680.0])
     """
     out = list(cells)
     if text_numbers(out) is not None:
@@ -165,9 +165,13 @@ def seconds_of(cells: Iterable[Any]) -> list[Any]:
     texts = [_HOURS.sub(r"\1h\2m", _ISO.sub(r"\1 ", text)) for text in texts]
     clocks, durations = ([form.fullmatch(text) for text in texts] for form in (_CLOCK, _SEVERAL_UNITS))
     units = [0 if match is None else sum(map(bool, match.groups())) for match in durations]
+    # `1.9h` beside `33m`
+    ends = {text[-1] for text, count in zip(texts, units, strict=True) if count == 1}
+    of_hours = {"h", "m"} <= ends <= {"h", "m", "s", "d"}
     for place, match in enumerate(durations):
         # What `m` is by itself, its neighbours tell.
-        alike = units[place] == 1 and max(units) > 1 and texts[place].endswith("m")
+        is_among_others = units[place] == 1 and max(units) > 1 and texts[place].endswith("m")
+        alike = is_among_others or (of_hours and units[place] == 1)
         matched = clocks[place] or (match if units[place] > 1 or alike else None)
         if matched is not None:
             amounts = zip(matched.groups(), _PARTS.values(), strict=True)

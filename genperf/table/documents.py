@@ -18,7 +18,7 @@ from genperf.errors import TableError
 from genperf.table.cells import csv_pieces
 from genperf.table.clean import label
 from genperf.table.content import HEAD_BYTES, MAX_FILE_BYTES
-from genperf.table.facts import facts_of, is_result, key_of_step
+from genperf.table.facts import facts_of, is_result, key_of_step, names_a_count
 from genperf.table.text import counts_vary
 from genperf.vocabulary import late
 
@@ -267,6 +267,10 @@ def _value_of_node(node: Any) -> Any:
         pairs = [(key.value, _value_of_node(value)) for key, value in node.value]
         if len(keys := dict(pairs)) < len(pairs):
             raise ValueError("runs one after the other")
+        # `A100 cluster, 32 GPUs: 1.42 s per step`
+        named = [f"{k}: {v}" for k, v in keys.items() if isinstance(v, str) and names_a_count(k)]
+        if len(named) > 1 and all(any(is_result(k, unit) for k, _, unit in facts_of(text)) for text in named):
+            raise ValueError("sentences with a count each")
         return keys
     if node.id == "sequence":
         items = [_value_of_node(item) for item in node.value]

@@ -23,7 +23,16 @@ from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, lists_devices, parts_of, source_of, step
 from genperf.table.clean import DURATION, is_number, number_in, seconds_of
 from genperf.vocabulary import Patterns, section, words_of
-from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, bandwidth_of, bare, canonical_time, header_of
+from genperf.vocabulary.headers import (
+    MULTIPLES,
+    TIME_UNITS,
+    TIME_WORDS,
+    bandwidth_of,
+    bare,
+    canonical_time,
+    header_of,
+    units_in,
+)
 from genperf.vocabulary.names import LEVELS, PHASES, WAYS, canonical_of, counts_scale, is_relative, meant_by, plain_name
 
 #: Characters of a log that are looked at: some two million lines, which take about ten seconds.
@@ -242,6 +251,11 @@ def _number(text: str, multiple: str = "") -> float:
     return float(number) * {**MULTIPLES, "G": 1e9}.get(multiple, 1.0)
 
 
+def names_a_count(key: str) -> bool:
+    """Tell whether words stand beside a count: `A100 cluster, 32 GPUs`."""
+    return FORMS.counted.search(key) is not None and FORMS.letter.search(FORMS.counted.sub("", key)) is not None
+
+
 def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     r"""Iterate over the facts of a line: key, value, unit.
 
@@ -256,6 +270,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
 @lru_cache(maxsize=1 << 15)
 def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     """Return the facts of a line, which is looked at several times, in the order of the patterns."""
+    if "x" in line or "×" in line:
+        line = FORMS.kind_before_product.sub(r"\g<value>x \g<kind>", line)
     line_as_written, product = line, None
     if " / s" in line:
         line = FORMS.apart.sub("/", line)
@@ -384,12 +400,15 @@ def with_units_of_titles(text: str) -> str:
     lines, unit = text.split("\n"), ""
     for number, line in enumerate(lines):
         bare_number = FORMS.bare_number.match(line)
-        if bare_number is not None and any(_is_count(key) for key, *_ in facts_of(bare_number["count"])):
+        # Kinds of devices count before a result alone.
+        counted_there = [] if bare_number is None else facts_of(f"{bare_number['count']}: 1 s")
+        if bare_number is not None and any(_is_count(key) for key, *_ in counted_there):
             lines[number] = f"{line[: bare_number.end()]} {unit}{line[bare_number.end() :]}" if unit else line
         elif line.strip():
-            units = (match[match.lastgroup or 0] for match in FORMS.unit_of_title.finditer(line[:LONGEST_TITLE]))
             # `ResNet-50:` between them has the same, and `Loss:` has none.
             is_other = _has_result(line) or header_of(line).kind or FORMS.other_quantity.search(line)
+            title = line[:LONGEST_TITLE].strip(" \t*#:")
+            units = units_in(title) or FORMS.rate_in_words.findall(title)
             unit = next(filter(_measures, units), "" if is_other else unit)
     return "\n".join(lines)
 
@@ -456,10 +475,12 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
         key = _bare_key(" ".join(match.string[: match.start()].split()[-2:]))
     elif groups.get("step"):
         key = f"{groups['step']} time"
+    elif pattern is FORMS.took and (step := FORMS.begins_with_step.match(match.string)):
+        key = f"{step['step']} time"  # `Epoch 1/3 on 2 GPUs took 412 s`
     elif pattern is FORMS.of_a_count:
         unit = "min" if unit == "m" else unit
         key, unit = ("time", unit or "s") if not unit or canonical_time(unit) else (unit, "")
-        step = FORMS.each_step.match(match.string, match.end("value"))
+        step = FORMS.each_step.match(match.string, max(match.end("value"), match.end("unit")))
         # `64 gpus: 1.31 s per epoch`, `step 100, 64 gpus: 1.31 s`
         step = step or FORMS.begins_with_step.match(match.string)
         key = f"{step['step']} time" if step and key == "time" else key

@@ -53,7 +53,7 @@ from genperf.table.text import (
     with_units,
 )
 from genperf.vocabulary import any_of, late, words_of
-from genperf.vocabulary.headers import MOMENT, Header, bare, canonical_time, header_of, in_another_unit
+from genperf.vocabulary.headers import MOMENT, Header, bare, canonical_time, header_of, in_another_unit, units_in
 from genperf.vocabulary.names import (
     IN_TOKENS,
     LEVELS,
@@ -609,7 +609,7 @@ def _table_or_log(text: str, name: str) -> Source:
         not len(source)
         or (source.delimiter in (" ", RUNS) and any(name.startswith("--") for name in source.cells))
         or source.ragged
-        or facts.begins_as_others(text)
+        or (any(map(str.isdigit, first)) and facts.begins_as_others(text))
         # `tok/s: 9,820`
         or (source.delimiter == "," and 2 * len(_THOUSANDS_ALONE.findall(rest)) > rest.count(","))
         or sum(any(map(label, cells)) for cells in columns) == 1
@@ -1044,7 +1044,7 @@ def _unit_of_caption(source: Source) -> dict[str, str]:
     # `the average number of tokens processed per GPU per second`
     rates = [header_of(text) for text in re.split(r"[.,;:]\s+", source.caption) if not re.search(r"\d", text)]
     spelled = [f"{rate.counted}/s{'/device' * rate.shared}" for rate in rates if rate.kind == "rate" and rate.counted]
-    stated = shape.units_in(source.caption) or spelled
+    stated = units_in(source.caption) or spelled
     if of_their_kind := {n: unit for text in stated for n, unit in _of_its_kind(source, text).items()}:
         return of_their_kind
     unit = next(iter(stated), "x" if relative else "")

@@ -253,27 +253,6 @@ def _stacked(
     return long.take(np.flatnonzero(measured))
 
 
-#: `All times in ms.`, `unit: k tokens/s`.
-_IN_A_UNIT = late(
-    r"(?:\bin|\bunits?[:=])\s+((?:[kKMB] )?[^\W\d_]+(?:(?:/| per )[^\W\d_]+)*)(?=\s*(?:$|[:：(\[.,;]))", re.IGNORECASE
-)
-
-
-def units_in(caption: str) -> list[str]:
-    """Return the units in a caption, in brackets perhaps behind a word for them, or that it is: `(unit: images/s)`.
-
-    >>> units_in("Throughput (images/s)"), units_in("Time in seconds"), units_in("unit: ms"), units_in("total_time_s")
-    (['images/s'], ['s'], ['ms'], ['s'])
-    """
-    stated = re.findall(r"[(\[（](?:[^()\[\]（）]*[:：])?\s*([^()\[\]（）:：]+)[)\]）]", caption)
-    stated += _IN_A_UNIT.findall(caption)
-    last = re.split(r"[\s_]", caption.strip())[-1]
-    if not stated and (last == caption.strip() or (header_of(caption).kind == "time" and canonical_time(last))):
-        # The caption is a unit, or a name with one: `images/sec`, `total_time_s`.
-        stated = [last] if "/" in last or canonical_time(last) else []
-    return [canonical_time(unit) or unit for unit in stated if header_of(f"x ({unit})").kind]
-
-
 #: Names of parts of a step: `backward`.
 _PHASES = {word for words in PHASES.values() for word in words}
 

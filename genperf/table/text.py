@@ -18,12 +18,12 @@ from genperf.errors import Note, TableError, UnclearTableError, attempted, count
 from genperf.table.cells import MOST_NAMES, Source, parts_of, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number, label
 from genperf.table.content import HEAD_BYTES
-from genperf.table.facts import SIZES, facts_of, is_result
+from genperf.table.facts import LONGEST_TITLE, SIZES, facts_of, is_result
 from genperf.table.latex import Record, tabulars_of
 from genperf.table.records import record_rows
-from genperf.table.shape import COUNTED, TITLES, melted, units_in
+from genperf.table.shape import COUNTED, TITLES, melted
 from genperf.vocabulary import late, words_of
-from genperf.vocabulary.headers import TIME_WORDS, bare, header_of, is_other_word
+from genperf.vocabulary.headers import TIME_WORDS, bare, header_of, is_other_word, units_in
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_scale, is_relative, meant_by, plain_name
 
 #: A table, header first, what was done to find it, and its title.
@@ -141,14 +141,22 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         likeliest, steps_to_table, title = tables[0]
         commented = "" if units_in(title) else _commented_title(text, likeliest[0][0])
         tables[0] = likeliest, steps_to_table, ", ".join(filter(None, (title, commented)))
+    likeliest, steps_to_table, title = tables[0]
+    last_row = max((line for line, row in likeliest if len(row) > 1), default=likeliest[-1][0])
+    below = next(filter(None, map(str.strip, text.splitlines()[last_row:])), "") if len(tables) == 1 else ""
+    if 0 < len(below) < LONGEST_TITLE and units_in(below) and not units_in(title):
+        # `(images/s)` below the table
+        tables[0] = likeliest, steps_to_table, ", ".join(filter(None, (title, below)))
     source = _likeliest_source(tables, name, separator, [*steps, *several_blocks], drawn)
-    # Above a header in the first line stands nothing.
-    return source if drawn or min(source.lines, default=0) < 3 else _with_settings_above(source, text)
+    # Above a header in the first line stands nothing, and above a drawn table its caption.
+    if drawn:
+        return _with_settings_above(source, [source.caption])
+    lines_above = text.splitlines()[: max(int(min(source.lines, default=0)) - 2, 0)][:FIRST_ROWS]
+    return _with_settings_above(source, lines_above)
 
 
-def _with_settings_above(source: Source, text: str) -> Source:
+def _with_settings_above(source: Source, lines: Sequence[str]) -> Source:
     """Return a table with the settings of all its runs that the lines above its header state: `# world_size: 16`."""
-    lines = text.splitlines()[: max(int(min(source.lines, default=0)) - 2, 0)][:FIRST_ROWS]
     # The nodes of a job are no count of runs that it starts with 1, 2, 4 ranks.
     of_columns = {*map(canonical_of, source.cells), *(LEVELS if counts_vary(source.cells, named=False) else ())}
     stated: dict[str, set[Any]] = {}
