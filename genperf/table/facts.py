@@ -212,7 +212,9 @@ def in_unit(value: Any, unit: str, other: str) -> Any:
 @lru_cache(maxsize=20_000)
 def is_result(key: str, unit: str = "") -> bool:
     """Tell whether a key or its unit is that of a time, a rate or another quantity, and none that is still to come."""
-    return bool(header_of(key).kind or (unit and _kind_of(unit))) and _LEFT.isdisjoint(_words_of(key))
+    # `TFLOPS/GPU`
+    measures = header_of(key).kind or (unit and _kind_of(unit)) or FORMS.result.match(key.lower())
+    return bool(measures) and _LEFT.isdisjoint(_words_of(key))
 
 
 @lru_cache(maxsize=20_000)
@@ -276,6 +278,7 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     if " / s" in line:
         line = FORMS.apart.sub("/", line)
     if FORMS.letter.search(line):
+        line = FORMS.kind_in_letters.sub(lambda match: f"{_NUMBERS[match['letters'].lower()]}x ", line)
         line = FORMS.node_has.sub(r"\g<value> devices per node of ", line)
         line = FORMS.of_a_node.sub(r"\g<value> devices per node", line)
         line_as_written, product, line = line, FORMS.product.search(line), _in_digits(line)

@@ -24,6 +24,8 @@ _BETWEEN = late(r"[\s,\ufeff]*")
 _SEPARATORS = (r"[;|]", r",", r"\s+(?=[^\s=]+=)")
 #: What has a name of its own, `VGG: 1 GPU`, is no name of a value.
 _KEYED = late(r":[\s*]+\S")
+#: `gpus=4 | 3.2 it/s`, `DP=2 (256 GPUs): 141 TFLOPS/GPU`: behind a value a result without a name.
+_NAMELESS = late(r"\||:\s+[\d.]")
 #: Objects in JSON objects that are flattened: settings nest thrice. Half, double: experiments/results/settings.md.
 MAX_DEPTH = 8
 
@@ -102,8 +104,8 @@ def _pairs(line: str) -> dict[str, str] | None:
     for separator in _SEPARATORS:
         pieces = [piece.strip().split("=") for piece in re.split(separator, line)]
         if len({piece[0] for piece in pieces} - {""}) == len(pieces) > 1 and all(len(piece) == 2 for piece in pieces):
-            # `gpus=4 | 3.2 it/s | batch=64` holds a result without a name.
-            return None if any(_KEYED.search(key) or "|" in value for key, value in pieces) else dict(pieces)
+            nameless = any(_KEYED.search(key) or _NAMELESS.search(value) for key, value in pieces)
+            return None if nameless else dict(pieces)
     return None
 
 
