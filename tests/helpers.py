@@ -195,16 +195,22 @@ def asked(shell: Shell, text: str, *question: str, words: bool = False) -> Any:
     return json.loads(out)
 
 
+def _command(question: Sequence[str]) -> list[str]:
+    """Return the command line of a question, whose first word may be another command than `ask`."""
+    command = question[0] if question and question[0] in ("compare", "optimize", "predict", "suggest") else "ask"
+    return [command, "runs.csv", *question[command != "ask" :]]
+
+
 def told(shell: Shell, text: str, *question: str) -> str:
-    """Return what `ask` prints about a table of this text."""
+    """Return what `ask`, or the command that a question begins with, prints about a table of this text."""
     Path("runs.csv").write_text(text, encoding="utf-8")
-    return done(shell, "ask", "runs.csv", *question, "--no-color")
+    return done(shell, *_command(question), "--no-color")
 
 
 def refused(shell: Shell, text: str, *question: str) -> str:
-    """Return why `ask` refuses a question about a table of this text."""
+    """Return why `ask`, or the command that a question begins with, refuses it of a table of this text."""
     Path("runs.csv").write_text(text, encoding="utf-8")
-    status, out, errors = shell("ask", "runs.csv", *question)
+    status, out, errors = shell(*_command(question))
     assert (status, out) == (1, "")
     return errors
 

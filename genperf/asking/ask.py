@@ -56,7 +56,7 @@ from genperf.panel.legend import Legend
 from genperf.panel.machine import PLACES, SPLITS, Growth
 from genperf.panel.meanings import MEMORY_IN_NAME
 from genperf.panel.panel import Panel, StepWork, several_nodes
-from genperf.panel.phrases import LAYOUT, OF_THE_DEVICE
+from genperf.panel.phrases import LAYOUT, OF_STEPS, OF_THE_DEVICE
 from genperf.panel.quantities import LACKS, paid_by_runs, paid_for, parameters_of, price_of, quantities_of, training_of
 from genperf.panel.question import ABSENT
 from genperf.panel.read import Recognised
@@ -82,8 +82,6 @@ from genperf.words.verdict import LIKELY_TO_FIT
 Groups: TypeAlias = Sequence[tuple[dict[str, str], FitResult]]
 #: Relative difference up to which a count is the one that was measured: rounding errors.
 EXACTLY = 1e-9
-#: Behind a number: so many steps of the runs, `--samples "10000 steps"`.
-STEPS = " steps"
 #: The cheapest counts that are compared with each other in every draw.
 COMPARED = 10
 
@@ -499,8 +497,8 @@ def plan_of(samples: object, deadline: object, budget: object, tokens: object, b
     """
     is_limited = deadline is not None or budget is not None
     of_tokens = samples is None and tokens is not None and (bool(best) or is_limited)
-    of_steps = isinstance(samples, str) and samples.endswith(STEPS)
-    work = tokens if of_tokens else str(samples).removesuffix(STEPS) if of_steps else samples
+    of_steps = isinstance(samples, str) and samples.endswith(OF_STEPS)
+    work = tokens if of_tokens else str(samples).removesuffix(OF_STEPS) if of_steps else samples
     numbers = dict[str, float | None]()
     for name, text, example in (("samples", work, "1.2B"), ("deadline", deadline, "5d"), ("budget", budget, "20000")):
         numbers[name] = number = None if text is None else amount(str(text))
@@ -532,10 +530,8 @@ def steps_of_plan(panel: Panel, plan: Plan, work: StepWork, of_steps: bool) -> N
     if plan.of_job and not work.whole:
         hint = "--samples 1.2B, or --tokens 1T; of one run --tokens alone says how long it takes"
         raise GenperfError("a deadline and a budget are those of the work in all", hint=hint)
-    is_other = work.known in ("shared", "elapsed") or (work.known == "measured" and not of_steps)
-    if plan.of_steps and is_other and work.unit not in words_of("headers.step"):
-        raise GenperfError(f"the runs count {work.unit}, and no steps", hint=f"--samples, of {work.unit}")
     if plan.of_steps:
+        check_steps(work, of_steps)
         return parse(f"{plan.samples!r}").node
     if work.total is None:
         raise GenperfError("a plan needs the work of a step", hint=panel.work_option)
@@ -545,6 +541,14 @@ def steps_of_plan(panel: Panel, plan: Plan, work: StepWork, of_steps: bool) -> N
         what = f"the runs count {work.unit}, and a deadline or a budget of tokens needs how many {work.unit} they are"
         raise GenperfError(what, hint="--samples 1.2B, or a column such as seq_length")
     return call("divide", plan.samples, of_a_step.node("tokens_per_s") if plan.of_tokens else work.total)
+
+
+def check_steps(work: StepWork, of_steps: bool) -> None:
+    """Refuse steps of runs that count other work."""
+    is_other = work.known in ("shared", "elapsed") or (work.known == "measured" and not of_steps)
+    if is_other and work.unit not in words_of("headers.step"):
+        unit = f"{work.unit.removesuffix('s')}s"
+        raise GenperfError(f"the runs count {unit}, and no steps", hint=f"so many {unit}")
 
 
 def kept_by_plan(panel: Panel, at: Mapping[str, Any]) -> tuple[dict[str, Any], Growth | None]:

@@ -75,7 +75,7 @@ def compare(
         fitted = model_or_table(model, roles, *at, *filter(None, [over]))
         if not changes and over in (None, VARIANT) and not is_model(model) and of_variants(fitted.first):
             fitted, over = model_or_table(model, {**roles, "group": VARIANT}, *at), None
-        return *configuration(at, "--at", fitted, bandwidth_of_runs, ("each",)), over
+        return *configuration(at, "--at", fitted, bandwidth_of_runs, ("each", "best"), about), over
 
     try:
         fitted, wanted, over = configured(at, over)

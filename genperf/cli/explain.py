@@ -124,14 +124,14 @@ def explain(
     """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
     from genperf import attribution, validation
     from genperf.attribution.equation import constants_table
-    from genperf.cli.options import configuration, model_or_table, number, one_group, values_at
+    from genperf.cli.options import configuration, model_or_table, number, one_group, values_at, with_lists
     from genperf.reporting.engine import export
 
     if why:
         _show_causes(model, roles, group, at, versus, hints, out)
         return
-    fitted = model_or_table(model, roles, *at, *versus)
-    fitted, values = values_at(at, "--at", fitted)
+    fitted, at = with_lists(lambda *question: model_or_table(model, roles, *question, *versus), at)
+    fitted, values = values_at(at, "--at", fitted, ("why", "efficiency"))
     _, compared = configuration(versus, "--versus", fitted)
     key, chosen = one_group(fitted, group, model, values, unlike=compared)
     if to is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -91,9 +92,11 @@ def optimize(
     amount of work.
     """
     from genperf import search
-    from genperf.cli.options import amount_of, capacities, configuration, model_or_table, one_group
+    from genperf.asking.ask import check_steps, question_of, work_of
+    from genperf.cli.options import amount_of, capacities, configuration, model_or_table, one_group, with_lists
     from genperf.formula import names_read
     from genperf.formula.amounts import with_amounts
+    from genperf.panel.phrases import OF_STEPS
     from genperf.panel.quantities import training_of
     from genperf.search.space import usual_grid
 
@@ -101,16 +104,26 @@ def optimize(
     formulas = {name: with_amounts(aim[name]) for name in FORMULAS if aim[name] is not None}
     conditions = [with_amounts(text) for text in where]
     limited = {text.partition("=")[0].strip() for text in capacity} | names_read(conditions)
-    loaded = model_or_table(model, roles, *over, limited=limited)
+    loaded, over = with_lists(partial(model_or_table, model, roles, limited=limited), over)
     read = [text for text in (*conditions, *formulas.values()) if text]
     chosen = loaded if group is None else one_group(loaded, group, model)[1]
-    if not over and devices is None:
-        over = usual_grid(chosen.results.values())
-        if not over:
+    beside = partial(in_formulas, formulas=read)
+    (fitted, texts), _ = with_lists(
+        lambda *question: configuration(question, "--over", chosen, beside, ("best", "each", "cost"), aim), over
+    )
+    if not texts and devices is None:
+        grid = usual_grid(chosen.results.values())
+        if not grid:
             what = "give the factors to vary (--over), or the devices to split a transformer over (--devices)"
             raise click.UsageError(what)
-        out.note(f"not given, and varied: {', '.join(over)}; --over varies other factors, or other counts")
-    fitted, texts = configuration(over, "--over", chosen, lambda result, values: in_formulas(result, values, read))
+        out.note(f"not given, and varied: {', '.join(grid)}; --over varies other factors, or other counts")
+        fitted, texts = configuration(grid, "--over", fitted)
+    aim |= _one_of(aim, "steps", "samples", "tokens")
+    if (steps := str(aim["samples"] or "").removesuffix(OF_STEPS)) != str(aim["samples"] or ""):
+        # `1000 steps` in words
+        question = question_of(work=aim["work"]).about(fitted.first, {})
+        check_steps(work_of(fitted.first, question), question.steps)
+        formulas["steps"], aim["samples"] = with_amounts(steps), None
     limits, varied = capacities(capacity, fitted), dict[str, Any](texts)
     if devices is not None:
         proposed = search.layouts(fitted.first, devices, varied, conditions)

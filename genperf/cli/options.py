@@ -8,18 +8,18 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from genperf.cli.output import progress, tell
 from genperf.cli.writing import names_files
-from genperf.errors import GenperfError, ModelError
+from genperf.errors import GenperfError, ModelError, listed
 from genperf.formula.amounts import amount, without_thousands
 from genperf.panel.legend import SCALE
 from genperf.panel.machine import PARTS
-from genperf.panel.question import SEVERAL
+from genperf.panel.question import SEVERAL, Requested
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table.cells import Source
 from genperf.table.content import head_of
@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from genperf.panel import Table
     from genperf.panel.read import Recognised
 
+T = TypeVar("T")
 Fitted: TypeAlias = FitResult | GroupedResult
+#: Options among the words of a question without which its configuration means the same.
+OF_A_JOB = (
+    *("samples", "tokens", "deadline", "budget", "price", "peak"),
+    *("why", "normal", "cost", "next", "layout", "efficiency", "best", "each"),
+)
 #: The options one of which names the measured column, and so describes a table.
 MEASURED = ("time", "throughput", "quantity")
 #: The options that give the columns of a table roles.
@@ -149,22 +155,59 @@ def configuration(
     fitted: Fitted,
     beside: Callable[[FitResult, Mapping[str, str]], Mapping[str, str]] | None = None,
     heeded: Collection[str] = (),
+    about: dict[str, Any] | None = None,
 ) -> tuple[Fitted, dict[str, str]]:
     """Return the configuration of `name=value` options, by the columns of a model, and the model for it.
 
     Its predictions are blind where a name stands in no column. `beside` picks the options that are no factors; those
-    among the words that the command does by itself are `heeded`.
+    among the words are set in `about`, the options of the command, or `heeded` where it does them by itself.
     """
     assigned = pairs(with_scale(texts), option, names_of(fitted))
     further = beside(fitted.first, assigned) if beside is not None else {}
     others = {name: text for name, text in assigned.items() if name not in further}
-    requested = fitted.requested(others).of_settings(heeded)
+    requested = fitted.requested(others)
+    _take_options(requested, heeded, {} if about is None else about, assigned.get(SCALE, ""))
     if texts and not requested.at and not further and option in ("--or", "--versus"):
         # Nothing is left of a change.
         raise GenperfError(requested.notes[0], hint="a change of what the runs show")
     for note in requested.notes:
         tell(f"note: {note}", err=True)
     return fitted.blind_by(requested.notes), {**requested.at, **further}
+
+
+def _take_options(requested: Requested, heeded: Collection[str], about: dict[str, Any], words: str) -> None:
+    """Set options among the words of a question in those of the command, and note those that it lacks.
+
+    Words that say nothing else, or what no command but ask does, are refused.
+    """
+    context = click.get_current_context()
+    in_words = {name: text for name, text in requested.options.items() if name in about}
+    typed = [name for name in in_words if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    typed = [name for name in typed if about[name] is not None]
+    if typed:
+        what = f"{listed([f'--{name}' for name in typed])} in words stand beside options"
+        raise GenperfError(what, hint="give all of it in words, or none")
+    about |= in_words
+    others = {n: t for n, t in requested.options.items() if n not in ("requested", *heeded, *in_words)}
+    texts = listed([f"--{name} {text}".strip() for name, text in others.items()])
+    if others and not ((requested.at or in_words) and {*others} <= {*OF_A_JOB}):
+        hint = f"genperf ask takes these words; {context.info_name} takes a configuration, such as --at gpus=64"
+        raise GenperfError(f"'{words}' is no setting of a run: it says {texts}", hint=hint)
+    if others:
+        tell(f"note: {context.info_name} does not heed {texts}; genperf ask does", err=True)
+
+
+def with_lists(read: Callable[..., T], texts: Sequence[str]) -> tuple[T, Sequence[str]]:
+    """Return what is read of a question, and its texts: where its words have several values of names, with these."""
+    from genperf.panel.phrases import SeveralValuesError
+
+    try:
+        return read(*texts), texts
+    except SeveralValuesError as error:
+        if not error.lists:
+            raise
+        texts = [f"{name}={','.join(values)}" for name, values in error.lists.items()]
+    return read(*texts), texts
 
 
 def single(at: dict[str, str]) -> dict[str, str]:
@@ -179,9 +222,18 @@ def single(at: dict[str, str]) -> dict[str, str]:
     return at
 
 
-def values_at(texts: Sequence[str], option: str, fitted: Fitted) -> tuple[Fitted, dict[str, list[str]]]:
+def values_at(
+    texts: Sequence[str],
+    option: str,
+    fitted: Fitted,
+    heeded: Collection[str] = (),
+    about: dict[str, Any] | None = None,
+) -> tuple[Fitted, dict[str, list[str]]]:
     """Read as `configuration` does, into lists of values; ranges of numeric factors are written out."""
-    fitted, texts_by_name = configuration(texts, option, fitted)
+    model = fitted
+    (fitted, texts_by_name), _ = with_lists(
+        lambda *question: configuration(question, option, model, heeded=heeded, about=about), texts
+    )
     values, panel = {}, fitted.first.panel
     levels_of_groups = dict(zip(fitted.group, zip(*fitted.results, strict=True), strict=True))
     factors = {factor.name: factor for factor in panel.factors}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -69,7 +70,7 @@ def predict(
     out: Output,
 ) -> None:
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
-    from genperf.cli.options import alternatives, model_or_table, pairs, values_at
+    from genperf.cli.options import alternatives, model_or_table, pairs, values_at, with_lists
     from genperf.panel.configurations import forecast_at
     from genperf.panel.quantities import price_of, quantities_of, training_of
     from genperf.prediction.schema import cells_of
@@ -79,8 +80,10 @@ def predict(
     data, at = alternatives(data=data, at=at)
     if bool(data) == bool(at):
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
-    fitted = model_or_table(model, roles, *at)
-    training = training_of(tokens, peak)
+    fitted, at = with_lists(partial(model_or_table, model, roles), at)
+    about = {"price": price, "tokens": tokens, "peak": peak}
+    fitted, question = values_at(at, "--at", fitted, about=about)
+    price, training = about["price"], training_of(about["tokens"], about["peak"])
     # A name alone is its own formula, and a price shows the cost of a step.
     typed = pairs(tuple(text if "=" in text else f"{text}={text}" for text in show), "--show")
     shows = {**training.shows(price is not None), **typed}
@@ -88,7 +91,6 @@ def predict(
         shows.setdefault("cost", "cost")
     shows |= {name: name for name in quantities_of(fitted.first.panel).reported("beside")}
     paid = None if price is None else price_of(price, per)
-    fitted, question = values_at(at, "--at", fitted)
     # What was the same in every run says no count: as in `ask` it is that of a forecast.
     question = question or ({} if data else forecast_at(fitted.first.panel, {}))
     refused = list[str]()

@@ -14,6 +14,10 @@ from genperf.cli.writing import write_whole
 from genperf.errors import GenperfError
 
 
+#: What a question may ask about that every page answers.
+ON_THE_PAGE = ("why", "normal", "cost", "next", "efficiency", "best")
+
+
 @shared.command("report")
 @shared.source("source", metavar="MODEL|TABLE")
 @shared.option_group(
@@ -106,7 +110,7 @@ def report(
     else:
         refuse_roles(source)
         fitted, table, checked = with_scaling(load_model(source), roles["scaling"]), None, None
-    fitted, wanted = configuration(target, "--at (--target)", fitted)
+    fitted, wanted = configuration(target, "--at (--target)", fitted, heeded=ON_THE_PAGE, about=about)
     single(wanted)
     # A page cannot contain a byte that is no text.
     heading = None if title is None else title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

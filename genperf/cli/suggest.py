@@ -63,7 +63,7 @@ def suggest(
     from genperf.words.numbers import heading, singular, suited_unit, with_article
 
     every = model_or_table(model, roles, *target)
-    every, wanted = configuration(target, "--at (--target)", every)
+    every, wanted = configuration(target, "--at (--target)", every, heeded=("next",))
     single(wanted)
     _, fitted = one_group(every, group, model, wanted)
     wanted = {name: value for name, value in wanted.items() if name not in every.group}

@@ -5,10 +5,11 @@ number with what it counts (`64 gpus`, `10 days`), a name with its value (`batch
 that only asks, or a number and a name without a blank (`tp8`). Cells are looked at before a word is left out.
 """
 
+import math
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from typing import TypeAlias, TypeVar
 
 from msgspec import field
@@ -79,6 +80,8 @@ _NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*"
 _SHARE = re.compile(r"\d{1,2}(?:\.\d+)?%")
 #: Columns of titles and of headers, which have no name of their own.
 _UNNAMED = ("section", VARIANT, TITLES)
+#: Behind a number of steps that the option of samples has.
+OF_STEPS = " steps"
 #: The limit that is the memory in the name of a device.
 OF_THE_DEVICE = "of the device"
 #: What a unit measures that counts nothing.
@@ -166,7 +169,7 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
 def _best_wanted(best: Sequence[str], names: set[str], has_nameless: bool, has_count: bool) -> dict[str, list[str]]:
     """Return the option that a word like `fastest` is: `--best` of all counts, or `--each` setting left open at one."""
     if not (has_nameless or has_count or names > {*best, *_OF_A_PLAN}):
-        return {"--best": [best[-1].lower()]}
+        return {"--best": [best[-1].lower()]} if best[-1].lower() not in words_of("headers.worst") else {}
     # `which is fastest on 64 gpus`, of the settings that are left open
     is_of_open = has_count and not names & {f"--{LAYOUT}", *_OF_A_PLAN} - {"--price"}
     return {"--each": [best[-1].lower()]} if is_of_open else {}
@@ -217,6 +220,14 @@ class SeveralValuesError(TableError):
         super().__init__(message, hint=hint)
         #: The configurations; none where the values contradict each other.
         self.places = places
+
+    @property
+    def lists(self) -> dict[str, list[str]]:
+        """The values of each name where the configurations are all combinations of them; else none."""
+        names = list(dict.fromkeys(chain(*self.places)))
+        values = {name: list(dict.fromkeys(place.get(name, "") for place in self.places)) for name in names}
+        is_grid = math.prod(map(len, values.values())) == len({tuple(place.items()) for place in self.places})
+        return values if is_grid and not any("," in text for texts in values.values() for text in texts) else {}
 
 
 class _Words(Meanings, dict=True):
@@ -522,7 +533,7 @@ class _Words(Meanings, dict=True):
 
     def read_steps(self, value: str) -> tuple[str, str]:
         """Return so many steps as an option."""
-        return "--samples", value if "steps" in self.work_counted else f"{value} steps"
+        return "--samples", value if "steps" in self.work_counted else f"{value}{OF_STEPS}"
 
     def limited_by(self, place: int, value: str, noun: str) -> tuple[str, str] | None:
         """Read a limit with what keeps it: `under 5 kW`, `40 GB`, `p99 below 300 ms`; None where it is none.

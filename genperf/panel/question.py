@@ -83,12 +83,12 @@ class Requested(Struct, frozen=True):
     absent: tuple[str, ...] = ()  #: Names and words that stand in no column, of which the first of the notes may be.
     wanted: str = ""  #: The column that a word of the question names: `model=bert` of a column a network.
     names: Mapping[str, str] = field(default_factory=dict)  #: Column → what the question calls it.
-    #: The options of `ask` that stand among the words of the question: {"tokens": "1T"}.
+    #: The options that stand among the words of the question: {"tokens": "1T"}.
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def of_settings(self, heeded: Collection[str] = ()) -> Self:
-        """Return a question without options among its words; one with others than those `heeded` is refused."""
-        options = {name: text for name, text in self.options.items() if name not in ("requested", *heeded)}
+    def of_settings(self) -> Self:
+        """Return a question without options among its words; one with options is refused."""
+        options = {name: text for name, text in self.options.items() if name != "requested"}
         if options:
             texts = (f"--{name} {shlex.quote(text)}" if text else f"--{name}" for name, text in options.items())
             what = f"no setting of a run: {listed([*options])}"

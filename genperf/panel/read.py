@@ -398,8 +398,10 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         opened = replace(opened, at=requested.at, want=column, notes=notes, paid=paid)
         if done := [n for n in requested.at if any(of.fullmatch(plain_name(n)) for of in WORK_OF_RUNS)]:
             opened = opened.with_work_of_plan(done)
-        may_want = column is None and not wants_nothing and requested.absent
-        return opened.with_want_among(requested) if may_want else opened
+        # `batch=64` gives a value, and wants none.
+        words = [name for name in requested.absent if at.get(name, name) == name]
+        may_want = column is None and not wants_nothing and words
+        return opened.with_want_among(requested, words) if may_want else opened
 
     def with_work_of_plan(self, names: Sequence[str]) -> Recognised:
         """Return the question with the work of a plan: so many steps, epochs or tokens that one of some columns counts.
@@ -415,12 +417,12 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         text = f"{number:.15g} steps" if STEPS.fullmatch(plain_name(name)) else f"{number:.15g}"
         return replace(self, options={**self.options, "tokens" if IN_TOKENS.search(name) else "samples": text})
 
-    def with_want_among(self, requested: Requested) -> Recognised:
+    def with_want_among(self, requested: Requested, absent: Sequence[str]) -> Recognised:
         """Return the question with the measured column that its absent words name: the `memory` of `8 gpus memory`."""
         if "why" in self.options:
             # What makes a step slow is asked of its whole time.
             return self
-        quantities, absent = self.reading.quantities, requested.absent
+        quantities = self.reading.quantities
 
         def column_of(phrase: str) -> str:
             """Return the measured column of a phrase; empty for none, and where there is only one to want."""

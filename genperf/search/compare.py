@@ -1,6 +1,7 @@
 """`compare`: groups, levels of a factor or changes of a configuration, ranked, with the probability of being best."""
 
 import math
+import shlex
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
@@ -25,6 +26,7 @@ from genperf.models import MODELS
 from genperf.models.network import BANDWIDTH, HINTS
 from genperf.panel import Table
 from genperf.panel.configurations import kept_beside, left_open
+from genperf.panel.legend import same
 from genperf.panel.panel import StepWork, Target
 from genperf.panel.quantities import (
     ONE,
@@ -229,7 +231,9 @@ def compare(
     outcomes, refusals = _outcomes(compared, levels, question, seed)
     table, draws = _joint_table(outcomes, question)
     if len(table) < 2:
-        raise GenperfError("there is one alternative, and nothing to compare it with", hint="fewer --at of groups")
+        named = join_values({name: at[name] for name in groups if name in at})
+        hint = f"{f'leave {named} out, or ' if named else ''}{_example_of_change(models[0][1], levels)}"
+        raise GenperfError("there is one alternative, and nothing to compare it with", hint=hint)
     # Where groups alone are changed, they tell the alternatives apart.
     shown_factors = [name for name in columns if not groups or len({*table[name]}) > 1]
     names, schema = tuple(dict.fromkeys([*groups, *shown_factors])), outcomes[0].result.schema
@@ -486,6 +490,15 @@ def _changes_by_name(
     return tuple(next(iter(settings.values()))) if len(settings) == 1 else ()
 
 
+def _example_of_change(result: FitResult, at: Mapping[str, Any]) -> str:
+    """Return the hint to compare a configuration with another count, one that was measured."""
+    axis = result.panel.axis.factor
+    if axis is None:
+        return "a change of the configuration: --or FACTOR=VALUE"
+    count = axis.lower if same(str(at.get(axis.name, "")), label(axis.upper)) else axis.upper
+    return f"a change of the configuration: --or {shlex.quote(f'{axis.name}={label(count)}')}"
+
+
 def _factors_over(
     result: FitResult, over: str | None, at: Mapping[str, Any], groups: tuple[str, ...]
 ) -> tuple[str, ...]:
@@ -495,7 +508,7 @@ def _factors_over(
         return ()
     free = [name for name in with_levels if name not in at]
     if over is None and not free:
-        hint = f"fit with --group {VARIANT}" if of_variants(result) else "fit with --group or --categorical"
+        hint = f"fit with --group {VARIANT}" if of_variants(result) else _example_of_change(result, at)
         raise GenperfError("no factor of the model has levels to compare", hint=hint)
     if over is None and math.prod(len(f.levels) for f in result.schema.factors if f.name in free) > MOST_COMBINATIONS:
         raise GenperfError("several factors have many levels", hint=f"--over {free[0]}, and --at of the others")
