@@ -13,7 +13,6 @@ from genperf.cli.output import Output, progress, show_json
 from genperf.cli.writing import write_whole
 from genperf.errors import GenperfError
 
-
 #: What a question may ask about that every page answers.
 ON_THE_PAGE = ("why", "normal", "cost", "next", "efficiency", "best")
 
