@@ -91,7 +91,7 @@ class Command(click.Command):
             if isinstance(option, Option) and option.part_of[0] and option.name in values:
                 groups.setdefault(option.part_of, {})[option.name] = values.pop(option.name)
         # `--samples "90 epochs"` is read as in the words of a question.
-        place = next((option.name for option in self.params if "--at" in option.opts), None)
+        place = next((option.name or "" for option in self.params if "--at" in option.opts), "")
         for of_group in groups.values() if place else ():
             if re.fullmatch(r"\d\S* [^\W\d]{3,}", text := str(of_group.get("samples") or "").strip()):
                 values[place] = (*values[place], text)

@@ -197,17 +197,17 @@ def _take_options(requested: Requested, heeded: Collection[str], about: dict[str
         tell(f"note: {context.info_name} does not heed {texts}; genperf ask does", err=True)
 
 
-def with_lists(read: Callable[..., T], texts: Sequence[str]) -> tuple[T, Sequence[str]]:
+def with_lists(read: Callable[..., T], texts: Sequence[str]) -> tuple[T, tuple[str, ...]]:
     """Return what is read of a question, and its texts: where its words have several values of names, with these."""
     from genperf.panel.phrases import SeveralValuesError
 
     try:
-        return read(*texts), texts
+        return read(*texts), tuple(texts)
     except SeveralValuesError as error:
         if not error.lists:
             raise
-        texts = [f"{name}={','.join(values)}" for name, values in error.lists.items()]
-    return read(*texts), texts
+        lists = tuple(f"{name}={','.join(values)}" for name, values in error.lists.items())
+    return read(*lists), lists
 
 
 def single(at: dict[str, str]) -> dict[str, str]:
