@@ -24,6 +24,7 @@ from genperf.vocabulary.names import (
     meant_by,
     plain_name,
     words_in,
+    words_in_full,
 )
 
 #: Words that name nothing where no cell has them, those of them that are no part of a name, and what stands before all
@@ -119,11 +120,16 @@ class Meanings(Struct, dict=True):
     @cached_property
     def work_counted(self) -> set[str]:
         """What the runs count: images of a throughput, epochs of their time; no money of prices."""
-        headers, epochs = {name: header_of(name) for name in self.legend.columns}, {*words_of("headers.epoch")}
+        headers = {name: header_of(name) for name in self.legend.columns}
         rates = [name for name, header in headers.items() if header.kind == "rate" and header.counted]
         counts = {headers[name].counted for name in rates if not is_price(name)}
-        timed = (name for name, header in headers.items() if header.kind == "time" and epochs & words_in(name))
-        return counts | {"epochs" for _ in timed}
+        return counts | {"epochs" for _ in self.times_of_epochs}
+
+    @cached_property
+    def times_of_epochs(self) -> list[str]:
+        """The columns that hold how long an epoch took."""
+        epochs = {*words_of("headers.epoch")}
+        return [n for n in self.legend.columns if header_of(n).kind == "time" and epochs & words_in(n)]
 
     @cached_property
     def limits_memory(self) -> bool:
@@ -220,6 +226,11 @@ class Meanings(Struct, dict=True):
         column, _ = only_match(self.headers, phrase)
         if (header_of(column).kind or _is_of_response(column)) and len(words_in(column)) > 1:
             return column
+        # `max memory` of `MaxMemAllocated` beside `MemAllocated`
+        words = words_in_full(phrase)
+        having = [n for n in self.legend.columns if header_of(n).unit and words <= words_in_full(n)]
+        if len(words) > 1 and len(having) == 1 and " " in phrase and words & {*words_of("headers.memory")}:
+            return having[0]
         # `checkpoint time` of `ckpt_seconds`, `env steps per second` of `env_steps_per_sec`
         column, kind = self._measured_as(phrase), header_of(phrase).kind
         kind = kind or ("time" if not words_in(phrase).isdisjoint(words_of("headers.response")) else "")

@@ -572,6 +572,10 @@ class _Words(Meanings, dict=True):
             what = f"'{text}' are asked, and the runs count {listed(sorted(counts)) or 'no work'}"
             of_each = f", as in {text} of 1.28M samples" if counted == "epochs" else ""
             raise TableError(what, hint=f"--samples, of what the runs count{of_each}")
+        measured = [n for n in self.legend.columns if header_of(n).kind in ("time", "rate")]
+        if counted == "epochs" and len(self.times_of_epochs) == 1 < len(measured):
+            # Beside the time of a step that of an epoch says how long so many take.
+            self.phrases.append(("--want", self.times_of_epochs[0]))
         return "--tokens" if counted == "tokens" else "--samples"
 
     def read_rate_of_one(self, place: int) -> Phrase | None:
