@@ -90,12 +90,15 @@ class Command(click.Command):
             # The values of a group of options may be gathered as one parameter.
             if isinstance(option, Option) and option.part_of[0] and option.name in values:
                 groups.setdefault(option.part_of, {})[option.name] = values.pop(option.name)
-        # `--samples "90 epochs"` is read as in the words of a question.
+        # `--samples "90 epochs"` is read as in the words of a question, with all that limits it.
         place = next((option.name or "" for option in self.params if "--at" in option.opts), "")
         for of_group in groups.values() if place else ():
-            if re.fullmatch(r"\d\S* [^\W\d]{3,}", text := str(of_group.get("samples") or "").strip()):
-                values[place] = (*values[place], text)
-                of_group["samples"] = None
+            job = {name: of_group[name] for name in ("samples", "deadline", "budget") if of_group.get(name)}
+            worded = {name for name, text in job.items() if re.fullmatch(r"\d\S* (?!steps$)[^\W\d]{3,}", text.strip())}
+            words = tuple(text if name in worded else f"--{name}={text}" for name, text in job.items())
+            if worded:
+                values[place] = (*values[place], *words)
+                of_group |= dict.fromkeys(job)
         callback = self.callback
         assert callback is not None
         try:

@@ -517,8 +517,9 @@ class Machine(Struct, frozen=True, dict=True):
             # Devices may be spread over more nodes than they fill, up to one on each, if no size of a node is given.
             spread = np.clip(nodes, full, np.maximum(devices, self.fewest_nodes))
             for row in _unequal(nodes, np.maximum(full, self.fewest_nodes) if "devices_per_node" in given else spread):
-                what = f"{' and '.join(shown(row, 'nodes', 'workers'))} are no machine: {nodes[row]:g} nodes of"
-                hold = f"{sizes[row]:g} hold {nodes[row] * sizes[row]:g}, and {devices[row]:g} fill {full[row]:g}"
+                noun, holds = ("node", "holds") if nodes[row] == 1.0 else ("nodes", "hold")
+                what = f"{' and '.join(shown(row, 'nodes', 'workers'))} are no machine: {nodes[row]:g} {noun} of"
+                hold = f"{sizes[row]:g} {holds} {nodes[row] * sizes[row]:g}, and {devices[row]:g} fill {full[row]:g}"
                 raise TableError(f"{what} {hold}", where=where, hint=hint)
         names_ways, names_count = (not {*names}.isdisjoint(given) for names in (ALL_WAYS, LEVELS))
         is_divided = names_count and not {*BESIDE_DATA}.isdisjoint(parts) and self.splits_divide

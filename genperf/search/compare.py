@@ -491,11 +491,11 @@ def _changes_by_name(
 
 
 def _example_of_change(result: FitResult, at: Mapping[str, Any]) -> str:
-    """Return the hint to compare a configuration with another count, one that was measured."""
+    """Return the hint to compare a configuration with another count: the largest one, or twice that."""
     axis = result.panel.axis.factor
     if axis is None:
         return "a change of the configuration: --or FACTOR=VALUE"
-    count = axis.lower if same(str(at.get(axis.name, "")), label(axis.upper)) else axis.upper
+    count = axis.upper * (2.0 if same(str(at.get(axis.name, "")), label(axis.upper)) else 1.0)
     return f"a change of the configuration: --or {shlex.quote(f'{axis.name}={label(count)}')}"
 
 

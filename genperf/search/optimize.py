@@ -357,7 +357,9 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
     if len(fronts) > 1:
         front = front.iloc[_thinned_front(_front_places(front, target.name))].reset_index(drop=True)
     price_notes = _price_notes([solution.search for solution in solved])
-    per, excluded = _per(search.result, search.job), pd.concat([_excluded(s.search, s.evaluation) for s in solved])
+    per = _per(search.result, search.job)
+    names_count = per.isidentifier() or any(per == factor.name for factor in search.result.panel.factors)
+    excluded = pd.concat([_excluded(s.search, s.evaluation) for s in solved])
     return Optimum(
         minimize=search.aim,
         interval=task.interval,
@@ -372,7 +374,7 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
         maximized=goal.maximize is not None,
         regret=regret,
         # Without a price the hours of all that is counted: gpu-hours.
-        spent="" if search.job.priced else f"{singular(per) if per.isidentifier() else 'machine'}-hours",
+        spent="" if search.job.priced else f"{singular(per) if names_count else 'machine'}-hours",
     )
 
 

@@ -189,7 +189,8 @@ class Suggestions(PrintedAnswer, frozen=True, eq=False):
     @property
     def sentence(self) -> str:
         """The answer in words."""
-        return next_sentence(self.next_run, self.rate_unit or self.quantity.unit, self.throughput)
+        unit = self.quantity.unit if self.throughput is None else self.rate_unit
+        return next_sentence(self.next_run, unit, self.throughput)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON; `value` has the quantity's name there, such as `time`."""
