@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from importlib.util import find_spec
 from io import StringIO
@@ -41,7 +41,16 @@ from genperf.vocabulary.headers import (
     unit_of,
 )
 from genperf.vocabulary.names import counted_by, is_efficiency, is_relative, plain_name
-from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, split_line, verdict_line
+from genperf.words.answer import (
+    COLORS,
+    MARKS,
+    fastest_text,
+    next_line,
+    record_line,
+    sentences_of,
+    split_line,
+    verdict_line,
+)
 from genperf.words.growth import cost_unit, doubted_efficiency, next_sentence, plan_line, plan_sentence
 from genperf.words.numbers import (
     MILLIONS,
@@ -170,6 +179,13 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     def sentences(self) -> dict[str, str]:
         """What is known of the first quantity, in words (`genperf.words.answer`)."""
         return self.answers[0].sentences
+
+    def sentences_about(self, keys: Collection[str]) -> list[str]:
+        """Return the sentences by their keys, with the verdict where that is blind, and what the runs lack."""
+        fastest = fastest_text(self.facts) if self.facts is not None and "fastest" in keys else ""
+        sentences = [self.sentences[key] for key in keys if key in self.sentences]
+        sentences += [self.sentences["sure"]] if sentences and self.verdict == BLIND else []
+        return [*([fastest] if fastest else []), *sentences, *self.lacking]
 
     @property
     def verdict(self) -> str:

@@ -139,6 +139,7 @@ class Question(Struct, frozen=True):
         price, plan = self.price or of_words.price, self.plan or of_words.plan
         # The best count of a job is that of its plan.
         topics = (*self.topics, *(name for name in options if name != "best" or plan is None))
+        topics += ("fastest",) if options.get("best") == "fastest" and plan is None else ()
         limit = of_words.limit or self.limit
         level, times = of_words.level or self.level, of_words.times or self.times
         question = replace(self, price=price, plan=plan, training=training, topics=topics)

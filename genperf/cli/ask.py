@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,6 +129,7 @@ TOPICS = {
     "normal": ("normal", "exchange"),
     "cost": ("plan", "training", "pays", "best"),
     "best": ("pays", "best"),
+    "fastest": ("fastest",),
     "efficiency": ("falls",),
     "next": ("next",),
 }
@@ -143,6 +144,8 @@ def _show(
     if out.written(answers[0] if len(answers) == 1 else [answer.to_dict() for answer in answers]):
         return
     keys = dict.fromkeys(key for name in (*topics, *answers[0].topics) for key in TOPICS.get(name, ()))
+    if keys and not any(answer.sentences_about(keys) for answer in answers):
+        raise GenperfError("nothing of what is asked is known of these runs", hint="--full shows what is")
     if not (keys or full):
         _show_card(answers, at, out)
         return
@@ -154,7 +157,7 @@ def _show(
         if apart:
             tell(f"At {join_values(apart)}:")
         if keys:
-            tell_all(_sentences_about(answer, keys))
+            tell_all(answer.sentences_about(keys))
             continue
         if answer.taken and not out.quiet:
             tell(taken_text({name: [value] for name, value in answer.taken.items()}))
@@ -174,15 +177,6 @@ def _show_card(answers: Sequence[Answer], at: Sequence[Mapping[str, str]], out: 
 
     letters = (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16")
     out.styled(card(answers[0], width, letters, footer=not out.quiet))
-
-
-def _sentences_about(answer: Answer, keys: Iterable[str]) -> list[str]:
-    """Return an answer's sentences by their keys, with its verdict where that is blind, and what the runs lack."""
-    from genperf.words.verdict import BLIND
-
-    sentences = [answer.sentences[key] for key in keys if key in answer.sentences]
-    sentences += [answer.sentences["sure"]] if sentences and answer.verdict == BLIND else []
-    return [*sentences, *answer.lacking] or ["nothing of it is known: --full shows what is"]
 
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:

@@ -226,10 +226,11 @@ class Meanings(Struct, dict=True):
         column, _ = only_match(self.headers, phrase)
         if (header_of(column).kind or _is_of_response(column)) and len(words_in(column)) > 1:
             return column
-        # `max memory` of `MaxMemAllocated` beside `MemAllocated`
+        # `max memory` of `MaxMemAllocated` beside `MemAllocated`, `p50 decode` of `p50 decode (tps)`
         words = words_in_full(phrase)
         having = [n for n in self.legend.columns if header_of(n).unit and words <= words_in_full(n)]
-        if len(words) > 1 and len(having) == 1 and " " in phrase and words & {*words_of("headers.memory")}:
+        is_name = not header_of(phrase).kind or words & {*words_of("headers.memory")}
+        if len(words) > 1 and len(having) == 1 and " " in phrase and is_name:
             return having[0]
         # `checkpoint time` of `ckpt_seconds`, `env steps per second` of `env_steps_per_sec`
         column, kind = self._measured_as(phrase), header_of(phrase).kind

@@ -145,7 +145,7 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     elif best and not (is_list or words.compared):
         # `which is fastest`, where kinds of runs were measured
         has_count_or_kinds = has_count or (
-            any(map(_OF_KINDS.fullmatch, words.words)) and any(map(words.is_compared, legend.of_names))
+            any(map(_OF_KINDS.fullmatch, words.words)) and any(legend.columns[n].distinct > 1 for n in legend.of_names)
         )
         values |= _best_wanted(best, {*values}, bool(nameless), has_count_or_kinds)
     if is_list or has_job or has_count or not {f"--{LAYOUT}", "--best", "--each"}.isdisjoint(values):

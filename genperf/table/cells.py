@@ -367,6 +367,10 @@ SEPARATOR = late(f"[, {_BLANKS}]")
 _SERIES = late(r"[\[(][\d.eE+\-\s,;]+[\])]")
 #: `12.8–13.7`
 _RANGE = late(r"(\d+(?:\.\d+)?)\s*[–—]\s*(\d+(?:\.\d+)?)")
+#: `~1.5–2 hours`, `20 to 30 s`
+_RANGE_OF_UNITS = late(
+    rf"[~≈]?\s*(?P<low>\d+(?:\.\d+)?)(?:\s*[–—-]\s*|\s+to\s+)(?P<high>\d+(?:\.\d+)?)\s*(?P<unit>{_UNIT})"
+)
 #: `62.65*2`, what one of several gave and how many, and `10.35+0.78`, what parts add up to.
 _PRODUCT = late(r"(\d+\.\d+)\s?(?:(\+)|[*×])\s?(\d+(?:\.\d+)?)")
 _LIST = late(r"\[?\s*[0-9]{1,3}(?:\s*[,;]\s*[0-9]{1,3})*\s*\]?")
@@ -447,10 +451,15 @@ def parsed_column(
     bare = {
         text: text[len(name) :].lstrip(" =:") for text in unique if re.match(rf"{re.escape(name)} ?[=:] ?[\d.]", text)
     }
+    bare = bare if len(bare) < len(unique) else {}
+    middles = {t: middle for t in unique if not is_number(t) and (middle := _middle_of_range(t))}
     again: tuple[Note, ...] = ()
-    if 0 < len(bare) < len(unique):
-        cells = [bare.get(cell.strip(), cell) if isinstance(cell, str) else cell for cell in cells]
-        again = (step(f"{counted(sum(unique[text] for text in bare), 'cell')}: the name removed from '{name}'"),)
+    if replaced := bare | middles:
+        cells = [replaced.get(cell.strip(), cell) if isinstance(cell, str) else cell for cell in cells]
+        reports = ((bare, f"the name removed from '{name}'"), (middles, f"ranges of '{name}' are their middle"))
+        again = tuple(
+            step(f"{counted(sum(unique[text] for text in texts), 'cell')}: {how}") for texts, how in reports if texts
+        )
         unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
     with_point = [text for text in unique if "." in text]
     # `666` beside `1.232`, in a language with a decimal comma: decimals would be as many in all cells.
@@ -655,6 +664,14 @@ def median_of(text: str) -> float | None:
     listed = list(ends.groups()) if ends is not None and float(ends[1]) < float(ends[2]) else listed
     numbers = [number_in(number.strip()) for number in listed]
     return statistics.median(numbers) if len(numbers) > 1 and all(map(math.isfinite, numbers)) else None
+
+
+def _middle_of_range(text: str) -> str:
+    """Return the middle of a range with a unit, `~20-30 mins` → `25 mins`; empty for another text, as `2-4 GPUs`."""
+    ends = _RANGE_OF_UNITS.fullmatch(text)
+    if ends is None or is_other_word(ends["unit"]) or float(ends["low"]) >= float(ends["high"]):
+        return ""
+    return f"{(float(ends['low']) + float(ends['high'])) / 2:.10g} {ends['unit']}"
 
 
 def _clock_of(name: str, texts: Sequence[str], durations: Mapping[str, float]) -> dict[str, float]:

@@ -22,7 +22,7 @@ from genperf.arrays import Array
 from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, lists_devices, parts_of, source_of, step
 from genperf.table.clean import DURATION, is_number, number_in, seconds_of
-from genperf.vocabulary import Patterns, section, words_of
+from genperf.vocabulary import Patterns, any_of, section, words_of
 from genperf.vocabulary.headers import (
     MULTIPLES,
     TIME_UNITS,
@@ -114,10 +114,14 @@ _NAMES_IN_ORDER = (
     *("elapsed", "counted", "counted_in_han", "bare"),
 )
 _PATTERNS = [getattr(FORMS, name) for name in _NAMES_IN_ORDER]
+#: `TimeLimit = 12:00:00`
+_CHOSEN_TIME = re.compile(rf"(?i)time[ _-]?{any_of('headers.chosen_time')}(?![^\W_])")
 _LEFT, _SO_FAR = frozenset(words_of("headers.left")), frozenset(words_of("headers.so_far"))
 _NAMES_OF_QUANTITIES = {*words_of("headers.time"), *(word for word in words_of("headers.rate") if word[-2:] != "ps")}
 _JOINTS = frozenset(words_of("log.joint"))
 _BEFORE = frozenset(words_of("log.before_a_key"))
+#: What begins a line, and is no part of a run.
+_NO_PARTS = _BEFORE | _COUNTERS | {*words_of("log.test"), "train", "training"}
 
 
 #: Hours and minutes, or minutes and seconds.
@@ -145,6 +149,8 @@ class Run(Struct):
     moments: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     #: The settings of the run before that it has not said itself.
     carried: set[str] = field(default_factory=set)
+    #: The counts that stand in one clause with a result.
+    of_result: set[str] = field(default_factory=set)
     #: Whether a row of numbers below their names is in it.
     has_row: bool = False
 
@@ -183,7 +189,13 @@ class Run(Struct):
         """Return the next run of the text, in which the settings go on: keys of one value that measure nothing."""
         measures = {key for key in self.values if is_result(key, self.units.get(key, "")) or is_relative(key)}
         settings = {key: [*values] for key, values in self.values.items() if len(values) == 1 and key not in measures}
-        return Run(settings, dict(self.units), dict(self.spelled), line=line, carried={*settings})
+        counts = self.of_result & settings.keys()
+        return Run(settings, dict(self.units), dict(self.spelled), line=line, carried={*settings}, of_result=counts)
+
+    def forget(self, settings: set[str]) -> None:
+        """Take settings out that an earlier run alone has: below `4 GPUs, 2 nodes: 12 s` stands `2 GPUs: 20 s`."""
+        self.values = {key: values for key, values in self.values.items() if key not in settings}
+        self.carried -= settings
 
 
 @lru_cache(maxsize=20_000)
@@ -221,7 +233,9 @@ def is_result(key: str, unit: str = "") -> bool:
 def _kind_of(unit: str) -> str:
     """Return the kind of quantity that a unit has, a time or a rate; empty for a multiple, `M`, and a name, `time`."""
     is_name = re.fullmatch(r"[A-Z]|d|m|it|step", unit) or unit.lower() in _NAMES_OF_QUANTITIES
-    return "" if is_name else header_of(f"x ({unit})").kind
+    kind = "" if is_name else header_of(f"x ({unit})").kind
+    # `12.5 serialElapsed`: what comes next.
+    return "" if kind == "time" and unit.isalpha() and canonical_time(unit) is None else kind
 
 
 def _measures(unit: str) -> bool:
@@ -240,7 +254,8 @@ def _stands_bare(key: str, unit: str = "") -> bool:
     if key.lower() in _PARTS_OF_A_STEP and canonical_time(unit) is not None:
         return True  # `compute 780 ms`
     names_itself = is_result(key) or plain_name(key) in words_of("one_run.mfu") or canonical_of(key) in SIZES
-    return names_itself or (("_" in key or " " in key) if _is_count(key) else not _words_of(key).isdisjoint(_COUNTERS))
+    is_name = re.search("[ _]|[a-z][A-Z]", key) is not None
+    return names_itself or (is_name if _is_count(key) else not _words_of(key).isdisjoint(_COUNTERS))
 
 
 def _number(text: str, multiple: str = "") -> float:
@@ -365,7 +380,7 @@ def _pairs_of_lists(lists: re.Match[str]) -> str:
 def _in_digits(line: str) -> str:
     """Return a line whose counts in letters, and those before a kind of device, are in digits."""
     is_heading = line.startswith("#") or FORMS.glued.match(line) is not None
-    line = (FORMS.glued if is_heading else FORMS.glued_in_line).sub(r"\1 ", line)
+    line = (FORMS.glued if is_heading else FORMS.glued_in_line).sub(r"\1 ", FORMS.glued_twice.sub(r"\1 \2, \3 ", line))
     kind = FORMS.product.search(line) or FORMS.kind_before.search(line)
     if not (kind or FORMS.one.match(line) or FORMS.spelled_small.search(line.lower())):
         return line
@@ -514,7 +529,7 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
     plurals = [ending for ending in ("s", "es") if plain_name(key) + ending in _COUNT_WORDS]
     if pattern is FORMS.counted and plurals:
         key += plurals[0]  # `1 node` and `2 node` count the same
-    if not unit and not header_of(key).kind:
+    if not unit and not header_of(key).kind and not _CHOSEN_TIME.search(key):
         unit = "s" if clock else unit_of_line
     multiple = groups.get("multiple", "")
     if multiple in ("M", "G") and not unit and not _words_of(key).isdisjoint(words_of("headers.memory")):
@@ -596,12 +611,34 @@ def _has_result(line: str) -> bool:
 
 def runs_of(text: str) -> list[Run]:
     """Return the runs that a text tells of: from one count or chosen size to the next, or under headings if more."""
-    text = FORMS.between_rules.sub(r"# \g<title>", text)
+    text = _with_names_of_parts(FORMS.between_rules.sub(r"# \g<title>", text))
     if (of_blocks := _runs_of_blocks(text)) is not None:
         return of_blocks
     runs = _runs(text)
     size = _chosen_size(runs)
     return runs if size is None else _runs(text, size=size)
+
+
+def _with_names_of_parts(text: str) -> str:
+    r"""Return a text whose keys have the part that begins their line before them, where several parts have one.
+
+    >>> _with_names_of_parts("Prefill. time: 2 s, rate: 9/s\nDecode. time: 1 s, rate: 3/s")
+    'Prefill time: 2 s, Prefill rate: 9/s\nDecode time: 1 s, Decode rate: 3/s'
+    """
+    parted = [match for match in FORMS.part_of.finditer(text) if match["part"].lower() not in _NO_PARTS]
+    named = [(line["part"], pair["key"]) for line in parted for pair in FORMS.pair.finditer(line["facts"])]
+    # `Ring: time: 3 s` and `Tree: time: 2 s` alone are two runs.
+    parts = Counter(line["part"] for line in parted if line["sign"] == "." or len(parted) > len({*named}))
+    keys = Counter(key for part, key in {*named} if part in parts)
+    if max(keys.values(), default=0) < 2 or (min(parts.values()) < 2 and any(line["sign"] == ":" for line in parted)):
+        return text
+
+    def with_part(line: re.Match[str]) -> str:
+        """Return the facts of a line, each with the part that begins it."""
+        is_part = line["part"] in parts
+        return FORMS.pair.sub(lambda pair: f"{line['part']} {pair[0]}", line["facts"]) if is_part else line[0]
+
+    return FORMS.part_of.sub(with_part, text)
 
 
 def _runs_of_blocks(text: str) -> list[Run] | None:
@@ -621,10 +658,12 @@ def _chosen_size(runs: Sequence[Run]) -> str | None:
     """Return the key of whole numbers that are chosen for each result of runs of several: `size 64`, …; else None."""
     keys: list[str] | None = None
     for run in runs:
-        results = {len(values) for key, values in run.values.items() if is_result(key, run.units.get(key, ""))}
+        results = [len(values) for key, values in run.values.items() if is_result(key, run.units.get(key, ""))]
         if max(results, default=0) > 2:
             chosen = run.values | run.chosen
-            of_run = [key for key, values in chosen.items() if {len(values)} == results and _are_sizes(key, values)]
+            # Most are printed once for each; one may be of several parts, or of some sizes.
+            usual = [n for n in {*results} if 2 * results.count(n) > len(results)]
+            of_run = [key for key, values in chosen.items() if len(values) in usual and _are_sizes(key, values)]
             keys = [key for key in of_run if keys is None or key in keys]
     return keys[0] if keys else None
 
@@ -678,6 +717,8 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
         for text, of_clause in zip(texts, clauses, strict=True):
             # Counts come first, and of these the one that begins a run: of `2 nodes (16 GPUs)` below `8 GPUs` the GPUs.
             differ = {key for key, value, _ in of_clause if _differs_from_run(run, key, value)}
+            counted_keys = {run.spelled.get(_key_meaning(key), key) for key, _, _ in of_clause if _is_count(key)}
+            measured_keys = {run.spelled.get(_key_meaning(k), k) for k, _, unit in of_clause if is_result(k, unit)}
             for key, value, unit in sorted(of_clause, key=lambda fact: (not _is_count(fact[0]), fact[0] not in differ)):
                 # `8 GPUs are as slow as 4 GPUs` is about 8.
                 second_count = _is_count(key) and _key_meaning(key) in counts and len(clauses) == 1
@@ -688,10 +729,17 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
                 of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
                 names_next = of_settings or plain_name(key) in words_of("log.method")
                 names_next |= _is_count(key) or key == size or (of_a_row and run.has_row)
-                if names_next and _differs_from_run(run, key, value) and (run.measured or run.failure):
+                # `4 GPUs, 2 nodes: 12 s` below `4 GPUs: 9 s`
+                is_further = _is_count(key) and key not in run.values and measured_keys <= run.values.keys()
+                is_further &= not run.of_result.isdisjoint(counted_keys)
+                differs = is_further or _differs_from_run(run, key, value)
+                if names_next and differs and (run.measured or run.failure):
                     runs.append(run := run.following(number))
+                if counted_keys and measured_keys:
+                    run.forget(run.carried & run.of_result - counted_keys)
                 run.add(key, value, unit, tested)
                 run.heading = run.heading or (heading_text if is_result(key, unit) else "")
+            run.of_result |= counted_keys if measured_keys else set()
             # `8 nodes: out of memory` below a run of four is of eight.
             if not run.failure and (failure := failure_of(text if len(texts) > 1 else line)):
                 run.failure, run.heading = failure, run.heading or heading_text

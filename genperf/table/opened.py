@@ -395,9 +395,12 @@ def _nodes_of_devices(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
         return {}
     pairs = [(number_in(text), number_in(count)) for text, count in zip(texts[devices], texts[nodes], strict=True)]
     sizes = {number / count for number, count in pairs if number >= count}
-    if len(sizes) != 1 or not min(sizes).is_integer():
+    if not {number for number, count in pairs if count > 1.0}.isdisjoint(n for n, count in pairs if count != count):
+        # `4 GPUs` beside `4 GPUs, 2 nodes` are on one.
+        sizes = {math.inf}
+    elif len(sizes) != 1 or not min(sizes).is_integer():
         return {}
-    filled_nodes = [f"{math.ceil(number / min(sizes))}" if number == number else "" for number, _ in pairs]
+    filled_nodes = [f"{max(1, math.ceil(number / min(sizes)))}" if number == number else "" for number, _ in pairs]
     return {nodes: [text or filled for text, filled in zip(texts[nodes], filled_nodes, strict=True)]}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import isnan
+from statistics import median
 
 from genperf.errors import listed
 from genperf.facts import BestSplit, Expectation, Facts, Interval, Planned, Record, StepPart, are_whole
@@ -46,6 +47,19 @@ MARKS = {"ok": "✓", "caution": "⚠", "extrapolating-blind": "✗"}
 LEAST_CHANCE = 0.25
 #: Difference of two shares of a step from which on both are told.
 LEAST_CHANGE = 0.05
+
+
+def fastest_text(facts: Facts) -> str:
+    """Return which of the measured counts is fastest, with the median of its runs; empty of what is no time or rate."""
+    values = {count: median([v for n, v in facts.runs_along if n == count]) for count, _ in facts.runs_along}
+    if len(values) < 2 or not facts.expected.is_time:
+        return ""
+    rated = facts.growth.rated
+    count = (max if rated else min)(values, key=values.__getitem__)
+    value = values[count]
+    amount = with_unit(three_digits(value), rate_unit(facts.growth.sample)) if rated else " ".join(texts_in_unit(value))
+    series = f" of {join_values(facts.series)}" if facts.series else ""
+    return prose(f"the fastest of the measured counts{series} is {count_text(count, facts.growth.name)}: {amount}")
 
 
 def sentences_of(facts: Facts) -> dict[str, str]:
