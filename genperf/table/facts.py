@@ -299,6 +299,8 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
         line_as_written, product, line = line, FORMS.product.search(line), _in_digits(line)
     if "atch" in line or "bs" in line.lower():
         line = FORMS.batch_of_one.sub(_batch_of_one, line)
+    if FORMS.size_before.search(line) and FORMS.counted.search(line):
+        line = FORMS.size_before.sub(r"\g<size>=\g<value>", line)
     if "], [" in line:
         line = FORMS.zipped.sub(_pairs_of_lists, line)
     if "tensor(" in line:
@@ -351,9 +353,11 @@ def _batch_of_one(batch: re.Match[str]) -> str:
 
 def _parts_in_unit(time: re.Match[str]) -> str:
     """Return a time and its parts, `812 ms, compute: 780 ms, exchange: 32 ms`; other brackets as they are."""
-    parts = [FORMS.part.fullmatch(text) for text in re.split(r"\s?[,;/|+]\s?", time["parts"])]
-    named = [f", {part['name']}: {part['value']} {part['unit'] or time['unit']}" for part in parts if part is not None]
-    return f"{time['space']}{time['unit']}{''.join(named)}" if len(named) == len(parts) > 1 else time[0]
+    matches = [FORMS.part.fullmatch(text) for text in re.split(r"\s?[,;/|+]\s?", time["parts"])]
+    named = [
+        f", {part['name']}: {part['value']} {part['unit'] or time['unit']}" for part in matches if part is not None
+    ]
+    return f"{time['space']}{time['unit']}{''.join(named)}" if len(named) == len(matches) > 1 else time[0]
 
 
 def _fact_of_several(several: re.Match[str]) -> tuple[str, float, str]:
@@ -576,8 +580,8 @@ def is_log(text: str) -> bool:
 
 def begins_as_others(text: str) -> bool:
     """Tell whether another line of a text is the first one with other numbers, and tells facts: no header."""
-    first, *others = [line.strip().translate(_WITHOUT_DIGITS) for line in text[: 1 << 16].splitlines()]
-    return first in others and any(facts_of(text[:LONGEST_LINE].partition("\n")[0]))
+    first_line, *lines_below = [line.strip().translate(_WITHOUT_DIGITS) for line in text[: 1 << 16].splitlines()]
+    return first_line in lines_below and any(facts_of(text[:LONGEST_LINE].partition("\n")[0]))
 
 
 def begins_with_facts(text: str, in_blanks: bool = False) -> bool:

@@ -510,6 +510,8 @@ _FRAMES = (
 #: A line below the names of a data frame that says of which type each column is: `<int> <dbl>`, `| i64 | f64 |`.
 _TYPES = late(rf"^(?:[ \t|<>]*{any_of('cells.types')}(?=[ \t|<>]|$)){{2,}}[ \t|<>]*$", re.MULTILINE)
 
+#: `Benchmarks (throughput per GPU, tok/s):` above an empty line, which is no header.
+_TITLE = late(r"\A\s*([^\W\d_][^\n:]{8,100}:[ \t]*\r?\n[ \t]*\r?\n)(?=  )")
 #: A line with a comma between thousands alone, behind a key.
 _THOUSANDS_ALONE = late(r"^[^,\n]*[:=→] *\d{1,3},\d{3}(?![\d,])[^,\n]*$", re.MULTILINE)
 #: Lines without a blank one between them: a header and two rows at least.
@@ -535,7 +537,7 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
         with_units = facts.with_units_of_titles(text) if delimiter is None else text
         if with_units != text and (log := facts.source_of_log(with_units, name)) is not None and len(log) > 1:
             return log
-        text = documents.of_literals(text) or documents.of_outline(text) or text
+        text = documents.of_literals(text) or documents.of_outline(text) or _TITLE.sub(r"# \1", text)
         if "<table" in text or "<!--" in text:
             text = documents.with_drawn_tables(text)
     content.refuse_other_text(text, name)

@@ -969,7 +969,7 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[Record]:
 
 def _empty_corner(text: str) -> str:
     """Return a tab for a header without a name above the names of its rows: indented, with a cell less than a row."""
-    filled = (line for line in io.StringIO(text) if line.strip())
+    filled = (line for line in io.StringIO(text) if line.strip() and not line.startswith("#"))
     header, row = next(filled, ""), next(filled, "")
     indented = header.startswith("  ") and not row.startswith(" ")
     return "\t" if indented and len(_split(row, RUNS)) == len(_split(header, RUNS)) + 1 else ""
