@@ -14,7 +14,7 @@ from genperf.table.cells import MOST_NAMES, Source, source_of, step
 from genperf.table.facts import is_result, source_of_records, summary
 from genperf.vocabulary import late, words_of
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import COUNTED, LEVELS, canonical_of, meant_by
+from genperf.vocabulary.names import COUNTED, LEVELS, canonical_of, counts_scale, meant_by
 
 #: How JSON begins that may hold records.
 JSON = late(r'\s*(?:\{\s*["}]|\[\s*(?:\[\s*["\d\[\]{-]|\{\s*["}]))')
@@ -171,6 +171,11 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
         if set.intersection(*map(set, objects.values())):
             name_key = _COUNT if all(map(str.isdecimal, objects)) else "name"
             by_name = [{name_key: name, **scalars, **item} for name, item in objects.items()]
+            of_counts = [*map(_rows_of_counts, objects.values())]
+            if all(of_counts):
+                # `{"ring": {"nodes": [1, 2, 4], "step_ms": [210, 231, 262]}, …}`
+                named_rows = zip(objects, of_counts, strict=True)
+                return [{name_key: name, **scalars, **row} for name, rows in named_rows for row in rows]
     if by_name and are_numbered:
         return [run for record in by_name for run in _runs_within(record)]
     lists = {key: items for key, items in arrays.items() if _are_runs(items)}
@@ -253,6 +258,14 @@ def _records_of_arrays(
     lists = [rows for rows in columns.values() if len(rows) >= fewest and all(isinstance(row, dict) for row in rows)]
     # The longest list has the runs; the others sum them up.
     return [{**scalars, **row} for row in max(lists, key=len)] if lists else None
+
+
+def _rows_of_counts(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a record's arrays of one length where one counts what a run had; else none."""
+    arrays = {key: item for key, item in record.items() if isinstance(item, list)}
+    scalars = {key: item for key, item in record.items() if not isinstance(item, list | dict)}
+    counts = any(map(counts_scale, arrays)) and any(map(is_result, arrays))
+    return (_records_of_arrays(scalars, arrays, {}) or []) if counts else []
 
 
 def _are_runs(rows: Sequence[Any]) -> bool:
