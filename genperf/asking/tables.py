@@ -1045,7 +1045,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _unit(self, name: str) -> str:
         """Return the unit of a column: as its header has it, else as its cells do; of a share per cent."""
         column = self.reading.columns[name]
-        unit = self.opened.roles(name).measured.get("unit") or column.header.unit or SECONDS
+        roles = attempted(self.opened.roles, name)  # of device-hours without a count of devices
+        unit = "" if isinstance(roles, GenperfError) else roles.measured.get("unit")
+        unit = unit or column.header.unit or SECONDS
         unit = unit_of_column(name, column.header, unit)
         unit = unit or self.opened.source.units.get(name, "")
         if MONEY in column.reasons and not column.kind:

@@ -435,7 +435,8 @@ def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
     of_stated = {c.name for c in measured if c.kind == "time" and c.header.of}
     whole_times = of_stated | {n for n, plain in times.items() if WHOLE.search(plain) and not _PHASE.search(plain)}
     has_phases = sum(bool(_PHASE.search(plain)) and not WHOLE.search(plain) for plain in times.values()) > 1
-    in_units = [c for c in measured if c.name in times and c.header.unit in TIME_UNITS]
+    # Device-hours are those of all devices together.
+    in_units = [c for c in measured if c.name in times and c.header.unit in TIME_UNITS and not c.header.shared]
     seconds = {c.name: c.values * np.divide(*TIME_UNITS[c.header.unit]) for c in in_units}
     small = {n for n, of_runs in seconds.items() if np.all(of_runs < SMALL_PART * np.fmax.reduce([*seconds.values()]))}
     prefers_time = batched and bool(of_stated) and 1 in (len(times), len(of_stated))

@@ -276,7 +276,8 @@ def _value_of_node(node: Any) -> Any:
         items = [_value_of_node(item) for item in node.value]
         # `- 8 GPUs: 350 img/s` is one as well.
         alone = [f"{k}: {v}" for item in items if isinstance(item, dict) and len(item) == 1 for k, v in item.items()]
-        texts = [item for item in items if isinstance(item, str)] + [text for text in alone if text[0].isdigit()]
+        of_counts = [text for text in alone if text[0].isdigit() or names_a_count(text.partition(":")[0])]
+        texts = [item for item in items if isinstance(item, str)] + of_counts
         if any(is_result(key, unit) for text in texts for key, _, unit in facts_of(text)):
             raise ValueError("a list of sentences")
         return items

@@ -299,7 +299,8 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
         line_as_written, product, line = line, FORMS.product.search(line), _in_digits(line)
     if "atch" in line or "bs" in line.lower():
         line = FORMS.batch_of_one.sub(_batch_of_one, line)
-    if FORMS.size_before.search(line) and FORMS.counted.search(line):
+    size = FORMS.size_before.search(line)
+    if size is not None and (size["size"].lower() not in _COUNTERS or FORMS.counted.search(line)):
         line = FORMS.size_before.sub(r"\g<size>=\g<value>", line)
     if "], [" in line:
         line = FORMS.zipped.sub(_pairs_of_lists, line)

@@ -171,10 +171,10 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
         if set.intersection(*map(set, objects.values())):
             name_key = _COUNT if all(map(str.isdecimal, objects)) else "name"
             by_name = [{name_key: name, **scalars, **item} for name, item in objects.items()]
-            of_counts = [*map(_rows_of_counts, objects.values())]
-            if all(of_counts):
+            rows_by_name = [*map(_rows_of_counts, objects.values())]
+            if all(rows_by_name):
                 # `{"ring": {"nodes": [1, 2, 4], "step_ms": [210, 231, 262]}, …}`
-                named_rows = zip(objects, of_counts, strict=True)
+                named_rows = zip(objects, rows_by_name, strict=True)
                 return [{name_key: name, **scalars, **row} for name, rows in named_rows for row in rows]
     if by_name and are_numbered:
         return [run for record in by_name for run in _runs_within(record)]
