@@ -448,6 +448,10 @@ def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
     is_job = growth.whole and growth.sample not in STEP_WORDS
     option = growth.work_option or ("--work 256" if growth.whole else f"--work '32*{growth.name}'")
     no_work = f"the samples of a step are not known: {option}"
+    if not is_time and not any(of.kind in ("time", "rate") for of in headers):
+        follows = quantity in (_COST, "job", "epoch", "step") or header_of(quantity).kind in ("time", "rate")
+        has_money = any(MONEY_IN_NAME.fullmatch(value.quantity.lower()) for value in answer.answers)
+        return "no time and no rate was measured" if follows and not has_money else ""
     if quantity == _COST:
         is_priced = growth.costs is not None or (plan is not None and plan.price is not None)
         names = [*(value.quantity for value in answer.answers), *facts.further]

@@ -619,6 +619,11 @@ def planned(
     """
     plan, work, price, per = question.plan, work_of(result, question), question.price, question.per
     assert plan is not None
+    if not (target := result.schema.target).is_time:
+        raise GenperfError(
+            f"how long it takes does not follow from '{target.name}'",
+            hint="a column with the time of a step, or a rate",
+        )
     Goal(deadline=plan.deadline, budget=plan.budget).check()
     if plan.budget is not None and price is None:
         raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
