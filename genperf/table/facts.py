@@ -269,8 +269,8 @@ def _number(text: str, multiple: str = "") -> float:
 
 
 def names_a_count(key: str) -> bool:
-    """Tell whether words stand beside a count: `A100 cluster, 32 GPUs`."""
-    return FORMS.counted.search(key) is not None and FORMS.letter.search(FORMS.counted.sub("", key)) is not None
+    """Tell whether a key counts devices, perhaps beside other words: `A100 cluster, 32 GPUs`."""
+    return FORMS.counted.search(key) is not None
 
 
 def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
