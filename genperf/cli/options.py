@@ -188,12 +188,12 @@ def _take_options(requested: Requested, heeded: Collection[str], about: dict[str
         what = f"{listed([f'--{name}' for name in typed])} in words stand beside options"
         raise GenperfError(what, hint="give all of it in words, or none")
     about |= in_words
-    others = {n: t for n, t in requested.options.items() if n not in ("requested", *heeded, *in_words)}
-    texts = listed([f"--{name} {text}" if text else name for name, text in others.items()])
-    if others and not ((requested.at or in_words) and {*others} <= {*OF_A_JOB}):
+    unheeded = {n: t for n, t in requested.options.items() if n not in ("requested", *heeded, *in_words)}
+    texts = listed([f"--{name} {text}" if text else name for name, text in unheeded.items()])
+    if unheeded and not ((requested.at or in_words) and {*unheeded} <= {*OF_A_JOB}):
         hint = f"genperf ask takes these words; {context.info_name} takes a configuration, such as --at gpus=64"
         raise GenperfError(f"'{words}' is no setting of a run: it says {texts}", hint=hint)
-    if others:
+    if unheeded:
         tell(f"note: {context.info_name} does not answer {texts}; genperf ask does", err=True)
 
 

@@ -1103,7 +1103,7 @@ def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
 
 def _plainest(columns: Sequence[str]) -> str:
     """Return the first column that has no word beside those of another: `mean_ttft`, not `steady_state.mean_ttft`."""
-    return next(n for n in columns if not any(words_in(other) < words_in(n) for other in columns))
+    return next(n for n in columns if not any(words_in(name) < words_in(n) for name in columns))
 
 
 def measured_roles(

@@ -319,11 +319,12 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     if "(" in line:
         line = FORMS.in_parts.sub(_parts_in_unit, line)
     several = None if FORMS.of_a_step.match(line) else FORMS.of_several.search(line)
-    if several is not None:
+    of_one = None if several is None else _fact_of_several(several)
+    if several is not None and of_one is not None:
         line = f"{line[: several.start()]} {line[several.end() :]}"
     of_line = FORMS.unit_of_line.search(line)
     taken: list[tuple[int, int]] = []
-    facts: list[tuple[str, Any, str]] = [] if several is None else [_fact_of_several(several)]
+    facts: list[tuple[str, Any, str]] = [] if of_one is None else [of_one]
     for pattern in _PATTERNS if any(map(str.isdigit, line)) else ():
         for match in pattern.finditer(line):
             # A unit that is taken is no key of the number behind it.
@@ -361,14 +362,17 @@ def _parts_in_unit(time: re.Match[str]) -> str:
     return f"{time['space']}{time['unit']}{''.join(named)}" if len(named) == len(matches) > 1 else time[0]
 
 
-def _fact_of_several(several: re.Match[str]) -> tuple[str, float, str]:
-    """Return the time of one of several steps, `3000 steps in 50 min`, or how many a second of another amount."""
+def _fact_of_several(several: re.Match[str]) -> tuple[str, float, str] | None:
+    """Return the time of one of several steps, `3000 steps in 50 min`, or a rate of amounts; None without a time."""
     duration, what = several["before"] or several["behind"], several["what"].lower()
-    (seconds,) = seconds_of([duration.strip()])
-    if isinstance(seconds, str) and (measured := parts_of(seconds)) is not None:
-        unit = "min" if measured.unit == "m" else canonical_time(measured.unit) or "s"
-        seconds = in_unit(number_in(measured.number), unit, "s")
+    measured = parts_of(duration.strip())
+    if measured is None or (measured.unit != "m" and canonical_time(measured.unit) is None):
+        seconds = _number(duration.strip())
+    else:
+        seconds = in_unit(number_in(measured.number), canonical_time(measured.unit) or "min", "s")
     count = _number(several["count"], several["multiple"] or "")
+    if not (count > 0.0 and seconds > 0.0):
+        return None
     if what in words_of("log.step"):
         return f"{what} time", seconds / count, "s"
     return f"{what}/s", count / seconds, ""
@@ -633,14 +637,16 @@ def _with_names_of_parts(text: str) -> str:
     parted = [match for match in FORMS.part_of.finditer(text) if match["part"].lower() not in _NO_PARTS]
     named = [(line["part"], pair["key"]) for line in parted for pair in FORMS.pair.finditer(line["facts"])]
     # `Ring: time: 3 s` and `Tree: time: 2 s` alone are two runs.
-    parts = Counter(line["part"] for line in parted if line["sign"] == "." or len(parted) > len({*named}))
-    keys = Counter(key for part, key in {*named} if part in parts)
-    if max(keys.values(), default=0) < 2 or (min(parts.values()) < 2 and any(line["sign"] == ":" for line in parted)):
+    beginnings = Counter(line["part"] for line in parted if line["sign"] == "." or len(parted) > len({*named}))
+    keys = Counter(key for part, key in {*named} if part in beginnings)
+    if max(keys.values(), default=0) < 2 or (
+        min(beginnings.values()) < 2 and any(line["sign"] == ":" for line in parted)
+    ):
         return text
 
     def with_part(line: re.Match[str]) -> str:
         """Return the facts of a line, each with the part that begins it."""
-        is_part = line["part"] in parts
+        is_part = line["part"] in beginnings
         return FORMS.pair.sub(lambda pair: f"{line['part']} {pair[0]}", line["facts"]) if is_part else line[0]
 
     return FORMS.part_of.sub(with_part, text)
