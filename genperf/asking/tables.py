@@ -283,7 +283,8 @@ def ask_each(
             answers[0] = replace(answers[0], notes=(*answers[0].notes, *(fault.message for fault in faults)))
     if len(answers) == 1 and "each" in answers[0].topics:
         # Which is the best of what is left open: all that were measured stand beside each other.
-        names = [name for name in answers[0].taken if meant_by(name) not in (*LEVELS, *WAYS)]
+        texts = {name: text for name, text in answers[0].answers[0].at.items() if isinstance(text, str)}
+        names = [name for name in answers[0].taken or texts if meant_by(name) not in (*LEVELS, *WAYS)]
         measured = sorted(measured_with(places[0], names))
         if len(measured) > MOST_COMPARED:
             what = f"which of {len(measured)} is best is asked, and {MOST_COMPARED} at most stand beside each other"

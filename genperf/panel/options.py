@@ -39,6 +39,7 @@ Names = str | Sequence[str]
 #: A name in a list: in quotes where it holds a comma, or up to the next comma.
 _LISTED = re.compile(r'\s*"([^"]*,[^"]*)"\s*(?=,|$)|([^,]+)')
 _STOPPED, _MEMORY = (re.compile(rf"\b{any_of(f'cells.{kind}')}\b") for kind in ("stopped", "memory"))
+_RETRIED = re.compile(any_of("cells.retried"))
 _FAILED = re.compile(
     "".join(rf"(?<!\b{word} )" for word in words_of("cells.denial")) + rf"\b{any_of('cells.failed')}\b"
 )
@@ -232,8 +233,9 @@ def lacks_memory(text: str) -> bool:
 
 
 def says_failed(text: str) -> bool:
-    """Tell whether a text says that a run failed."""
-    return bool(_FAILED.search(re.sub(r"[\s_-]+", " ", text.lower())))
+    """Tell whether a text says that a run failed, and not that it was made again."""
+    plain = re.sub(r"[\s_-]+", " ", text.lower())
+    return _FAILED.search(plain) is not None and _RETRIED.search(plain) is None
 
 
 def parse_failure_rule(status: str | None, failed: Mapping[str, Names] | Names | None) -> FailureRule:

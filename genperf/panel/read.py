@@ -32,7 +32,7 @@ from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, label, labels, mostly_numbers, numbers
 from genperf.table.facts import PATHS, is_result
 from genperf.table.opened import understood
-from genperf.table.shape import VALUE, number_in_names, variants_in, with_variants
+from genperf.table.shape import VALUE, number_in_names, variants_of, with_variants
 from genperf.vocabulary import any_of, late, words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, header_of, is_price
 from genperf.vocabulary.names import (
@@ -344,7 +344,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         of_kinds = any(
             cells.dtype.kind == "O" and not mostly_numbers(labels(cells).tolist()) for cells in columns.values()
         )
-        if asks_another or of_kinds or phase_columns(columns) or not (variants := variants_in(columns)):
+        if asks_another or of_kinds or phase_columns(columns) or not (variants := variants_of(columns)):
             return self
         # The `mxnet` of `MXNet 1.9` names it.
         keys = [{word for word in key.lower().split() if not is_number(word)} for key in next(iter(variants.values()))]

@@ -48,7 +48,7 @@ from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells, either_reading
 from genperf.table.clean import label
 from genperf.table.facts import FAILURES, failure_of
-from genperf.table.shape import COUNTED
+from genperf.table.shape import COUNTED, are_no_servers
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import (
     DEVICE_WORDS,
@@ -347,6 +347,10 @@ def read_columns(
             read[name].canonical = read[name].meant = meaning
     for name, evidence in read.items():
         evidence.becomes(*_role_by_itself(reading, evidence))
+        numbers = {n: c.known for n, c in read.items()} if evidence.meant == "servers" else {}
+        if numbers and evidence.role == "setting" and are_no_servers(name, numbers):
+            evidence.becomes("measured", "so many servers are none")
+            evidence.canonical = evidence.meant = None
         if want is not None and plain_name(want) == plain_name(name) and evidence.role == "setting":
             evidence.becomes("measured", WANTED)
     if names:
@@ -622,7 +626,9 @@ def _settle_kinds(reading: Reading) -> None:
         place = combination_ids(others or [np.zeros(len(named[0].texts), object)])
         values = np.where(results[0].values > 0.0, results[0].values, np.nan)
         groups = [of_run for k in np.unique(place) if np.sum(np.isfinite(of_run := values[place == k])) > 1]
-        if groups and np.median([np.nanmax(of_run) / np.nanmin(of_run) for of_run in groups]) > NAMES_APART:
+        # A `strategy` names kinds, whatever it changed.
+        apart = 1.0 if plain_name(named[0].name) in words_of("log.method") else NAMES_APART
+        if groups and np.median([np.nanmax(of_run) / np.nanmin(of_run) for of_run in groups]) > apart:
             named[0].becomes("kind", RUNS_APART)
 
 

@@ -46,7 +46,7 @@ from genperf.result import FitResult, GroupedResult, answering
 from genperf.search.problem import JOINT_DRAWS, models_of, most_measured_group, winners
 from genperf.table.cells import records
 from genperf.table.clean import is_number, label
-from genperf.table.shape import VARIANT, variants_in
+from genperf.table.shape import VARIANT, variants_of
 from genperf.vocabulary.names import canonical_of
 from genperf.words.growth import price_text, prices_text
 from genperf.words.numbers import (
@@ -470,7 +470,8 @@ def of_variants(result: FitResult) -> bool:
         return False
     # Phases of a step are no variants of its time.
     measured = result.schema.target.throughput or result.schema.target.column
-    return any(measured in columns.values() for columns in variants_in(result.panel.legend.columns).values())
+    columns = {name: entry.values or entry.ends or entry.levels for name, entry in result.panel.legend.columns.items()}
+    return any(measured in names.values() for names in variants_of(columns).values())
 
 
 def _changes_by_name(

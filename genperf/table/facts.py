@@ -22,7 +22,7 @@ from genperf.arrays import Array
 from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, lists_devices, parts_of, source_of, step
 from genperf.table.clean import DURATION, is_number, number_in, seconds_of
-from genperf.vocabulary import Patterns, any_of, section, words_of
+from genperf.vocabulary import Patterns, any_of, is_common, section, words_of
 from genperf.vocabulary.headers import (
     MULTIPLES,
     TIME_UNITS,
@@ -440,6 +440,65 @@ def with_units_of_titles(text: str) -> str:
     return "\n".join(lines)
 
 
+def with_variants_named(text: str) -> str:
+    r"""Return a text whose results with a name each, at one count, state it as a variant.
+
+    >>> with_variants_named("8 GPUs: ring 410 img/s, tree 455")
+    "8 GPUs, variant='ring',  410 img/s\n8 GPUs, variant='tree',  455 img/s"
+    >>> with_variants_named("8 GPUs\n fp32: 1.9k img/s\n fp16: 3.4k img/s")
+    "8 GPUs\n, variant='fp32',  1.9k img/s\n, variant='fp16',  3.4k img/s"
+    """
+    if len(text) > LONGEST_NOTES:
+        return text
+    lines, block = text.split("\n"), list[int]()
+    for number, line in enumerate((*lines, ".")):
+        if block and (result := FORMS.named_result.fullmatch(line)) is not None and result["unit"]:
+            block.append(number)
+            continue
+        for of_block, written in zip(block[1:], _of_variants([lines[k] for k in block[1:]]), strict=False):
+            lines[of_block] = written
+        counts = [*FORMS.count_in_a_sentence.finditer(line)]
+        if len(counts) == 1:
+            parts = FORMS.between_clauses.split(FORMS.count_in_a_sentence.sub("", line))
+            lines[number] = "\n".join(_of_variants(parts, counts[0]["count"])) or line
+        block = [number] if counts and not _has_result(line) else block if not line.strip() and block[1:] == [] else []
+    return "\n".join(lines)
+
+
+def _of_variants(clauses: Sequence[str], count: str = "") -> list[str]:
+    """Return clauses of a name and a result each, `ring 410 img/s`, as those of variants; [] for any others."""
+    forms = (FORMS.named_result, FORMS.result_of_name)
+    matches = [next(filter(None, (form.fullmatch(clause) for form in forms)), None) for clause in clauses]
+    results = [match for match in matches if match is not None and (match["unit"] or len(clauses) > 1)]
+    results = [*itertools.dropwhile(lambda result: not _measures(result["unit"] or ""), results)]
+    others = (clause for clause, match in zip(clauses, matches, strict=True) if match not in results)
+    units = {result["unit"] for result in results} - {None}
+    names = [result["name"] for result in results]
+    if len({*names}) < max(len(names), 2) or len(units) != 1 or any(map(_has_result, others)):
+        return []
+    (unit,) = units
+    per_step = "/" in unit or " per " in unit or _kind_of(unit) == "rate"
+    if not all(_names_a_variant(name, per_step) for name in names):
+        return []
+    what = next((result["before"] for result in results if "before" in result.groupdict()), "")
+    written = [
+        (name.rstrip(".").replace(" ", "_"), r["value"].rstrip(".")) for name, r in zip(names, results, strict=True)
+    ]
+    return [f"{count}, variant='{name}', {what.strip(' ,:')} {value} {unit}" for name, value in written]
+
+
+def _names_a_variant(name: str, of_any: bool) -> bool:
+    """Tell whether a name before a result says which of several variants has it, and not what was measured there.
+
+    That of a time has a sign of a name, `fp16` or `DDP`: parts of a run are timed as well.
+    """
+    words = {*re.split(r"[\s_-]+", name.lower())}
+    measures = is_result(name) or is_relative(name) or meant_by(name) in LEVELS or "per" in words
+    others = {*_NO_PARTS, *words_of("headers.statistic"), *words_of("headers.whole")}
+    is_name = of_any or re.search(r"[A-Z\d]", name) or re.search(any_of("cells.frameworks"), name)
+    return bool(is_name) and not (measures or words & others or all(map(is_common, words)))
+
+
 def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value: str, unit: str, clock: bool) -> bool:
     """Tell whether what a pattern matched is something else: part of another fact, a source file, a time of day."""
     counts = any(plain_name(key) + ending in _COUNT_WORDS for ending in ("", "s", "es"))
@@ -730,7 +789,9 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
             differ = {key for key, value, _ in of_clause if _differs_from_run(run, key, value)}
             counted_keys = {run.spelled.get(_key_meaning(key), key) for key, _, _ in of_clause if _is_count(key)}
             measured_keys = {run.spelled.get(_key_meaning(k), k) for k, _, unit in of_clause if is_result(k, unit)}
-            for key, value, unit in sorted(of_clause, key=lambda fact: (not _is_count(fact[0]), fact[0] not in differ)):
+            methods = {key for key, *_ in of_clause if plain_name(key) in words_of("log.method")}
+            in_order = [{key for key, *_ in of_clause if _is_count(key)}, methods, differ]
+            for key, value, unit in sorted(of_clause, key=lambda fact: [fact[0] not in keys for keys in in_order]):
                 # `8 GPUs are as slow as 4 GPUs` is about 8.
                 second_count = _is_count(key) and _key_meaning(key) in counts and len(clauses) == 1
                 repeats = second_count or (not _has_result(line) and _repeats_count(run, key, value))
@@ -985,9 +1046,10 @@ def _repeats_count(run: Run, key: str, value: Any) -> bool:
 
 
 def failure_of(line: str) -> str:
-    """Return why a run failed, in the words of its log; empty where a line does not say so."""
+    """Return why a run failed, in the words of its log; empty where a line does not say so, or what came of a retry."""
     line = "" if len(line) > LONGEST_LINE else line[:FAILURE_ENDS]
-    return FAILURES[0] if FORMS.memory.search(line) else FAILURES[1] if FORMS.crash.search(line) else ""
+    reason = FAILURES[0] if FORMS.memory.search(line) else FAILURES[1] if FORMS.crash.search(line) else ""
+    return "" if reason and FORMS.retried.search(line) and _has_result(line) else reason
 
 
 #: How many steps there were, their 5 and 95 % quantiles, and how many were slow.

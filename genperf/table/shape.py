@@ -12,9 +12,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.arrays import AnyArray, Objects
+from genperf.arrays import AnyArray, Array, Objects
 from genperf.errors import counted, listed
-from genperf.table.cells import MOST_NAMES, SEPARATOR, Names, Source, Taken, parts_of, step
+from genperf.table.cells import MOST_NAMES, SEPARATOR, Cells, Names, Source, Taken, parts_of, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in, seconds_of
 from genperf.table.facts import MOST_OF_A_NODE, PATHS, spelled_in_digits
 from genperf.vocabulary import any_of, late, words_of
@@ -203,8 +203,30 @@ def _with_names(source: Source) -> Source:
 
 def with_variants(source: Source) -> Source:
     """Return a table with a row for each variant that its headers name; as it is where they name none."""
-    variants = variants_in(source.columns)
+    variants = variants_of(source.columns)
     return _stacked(source, VARIANT, [*next(iter(variants.values()))], variants) if variants else source
+
+
+def variants_of(columns: Mapping[str, Cells | Sequence[Any]]) -> dict[str, dict[str, str]]:
+    """Return the variants of columns (`variants_in`), or those of numbers whose headers say nothing: `gpus,ring,tree`.
+
+    There it is one number of each run, of which no other column is known to have a unit.
+    """
+    if (variants := variants_in(columns)) or VALUE in columns or any(header_of(name).kind for name in columns):
+        return variants
+    texts = {n: labels(cells).tolist() for n, cells in columns.items()}
+    numbers = {n: [*map(number_in, cells)] for n, cells in texts.items() if mostly_numbers(cells)}
+    varied = [n for n, values in numbers.items() if len({*values}) > 1]
+    names = [n for n in varied if meant_by(n) is None or (meant_by(n) == "servers" and are_no_servers(n, numbers))]
+    is_one = len(numbers) == len(columns) and 1 < len(names) < len(varied)
+    return {VALUE: dict(zip(names, names, strict=True))} if is_one else {}
+
+
+def are_no_servers(name: str, numbers: Mapping[str, Sequence[float] | Array]) -> bool:
+    """Tell whether numbers count no servers, `ps`: fractions, or in every run more than any had workers."""
+    counts = (max(values, default=np.inf) for column, values in numbers.items() if counts_scale(column))
+    is_fraction = any(value % 1.0 for value in numbers[name])
+    return is_fraction or min(numbers[name], default=0.0) > max(counts, default=np.inf)
 
 
 def variants_in(columns: Collection[str]) -> dict[str, dict[str, str]]:

@@ -79,6 +79,8 @@ _STEPS_A_SECOND = late(
 _BRACKETS = str.maketrans("（）［］", "()[]")
 #: `每秒图片数`: so many images a second.
 _EACH_SECOND = late(rf"^{any_of('headers.each_second')}(\w+?)(?:数量?)?$")
+#: Where a capital begins a word, but in the name of a framework: `DeepSpeed` is no speed.
+_CAPITALS = late(rf"(?i:(?<![^\W_]){any_of('cells.frameworks')}(?![^\W_]))|(?<=[a-z0-9])(?=[A-Z][a-z])(?!Wh)")
 _PER = late(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
 _ABBREVIATION = late(r"\b([A-Z])/([A-Z])\b")
 #: `tok_s_gpu`: the rate of one device.
@@ -371,7 +373,7 @@ def _sides_of_ratio(text: str) -> Sides:
     """Return the words of a header on each side of `/` or `per`: `step_time ms/epoch` → ((step, time, ms), (epoch))."""
     # `ViT-B/16` is a network, and no ratio.
     named = re.sub(r"(?<=-[A-Z])/(?=\d)", "-", re.sub(r"(?<=\d),(?=\d{3}\b)", "", text))
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])(?!Wh)", " ", _EACH_SECOND.sub(r"\1/s", named)).lower()
+    spaced = _CAPITALS.sub(lambda inside: inside[0] or " ", _EACH_SECOND.sub(r"\1/s", named)).lower()
     spaced = _COMPOUND.sub(" ", spaced)
     spaced = _YEARS_A_DAY.sub("years per day", spaced)
     # A speed-up is no speed.
