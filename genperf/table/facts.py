@@ -90,7 +90,7 @@ _WITHOUT_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 WARM_UP = 0.1
 
 #: Sizes that a line of settings states without a sign: `seq 2048, mbs 4, tp 2`.
-SIZES = ("sequence", "global_batch", "micro_batch", *WAYS)
+SIZES = ("sequence", "global_batch", "micro_batch", "micro_batches", *WAYS)
 _COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node", "servers")
 _KINDS_OF_COUNTS = ("factors.workers", "factors.nodes", "factors.threads", "log.counted")
 _COUNT_WORDS = frozenset(word for kind in _KINDS_OF_COUNTS for word in words_of(kind) if len(word) > 2)
@@ -254,6 +254,7 @@ def _stands_bare(key: str, unit: str = "") -> bool:
     if key.lower() in _PARTS_OF_A_STEP and canonical_time(unit) is not None:
         return True  # `compute 780 ms`
     names_itself = is_result(key) or plain_name(key) in words_of("one_run.mfu") or canonical_of(key) in SIZES
+    names_itself |= canonical_of(key) == "batch" and plain_name(key) not in _COUNTERS
     is_name = re.search("[ _]|[a-z][A-Z]", key) is not None
     return names_itself or (is_name if _is_count(key) else not _words_of(key).isdisjoint(_COUNTERS))
 
@@ -302,6 +303,8 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     size = FORMS.size_before.search(line)
     if size is not None and (size["size"].lower() not in _COUNTERS or FORMS.counted.search(line)):
         line = FORMS.size_before.sub(r"\g<size>=\g<value>", line)
+    if " tokens" in line:
+        line = FORMS.tokens_of_each.sub(r"\g<value> \g<key>, seq_length=\g<tokens>", line)
     if "], [" in line:
         line = FORMS.zipped.sub(_pairs_of_lists, line)
     if "tensor(" in line:
@@ -841,15 +844,29 @@ def _add_settings_below(runs: Sequence[Run], lines: Sequence[str]) -> None:
 
 
 def _add_devices_of_nodes(runs: Sequence[Run], lines: Sequence[str]) -> None:
-    """Add to runs that count nodes alone the devices of each that the text around them states: `DGX, 8x A100`."""
-    counted_levels = {meant_by(key) for run in runs for key in run.values} & {*_COUNTED_IN_RUNS}
-    if len(runs) < 2 or counted_levels != {"nodes"}:
+    """Add to runs that count nodes alone the devices of each, as another run or the text tells them: `DGX, 8x A100`."""
+    counts = [{meant_by(k): k for k, v in run.values.items() if meant_by(k) in _COUNTED_IN_RUNS} for run in runs]
+    if len(runs) < 2 or any("nodes" not in of_run or of_run.keys() - LEVELS for of_run in counts):
         return
-    products = (FORMS.product.search(line) for line in lines[:MOST_NAMES] if not _has_result(line))
-    devices = {float(match["value"]) for match in products if match is not None and not match["nodes"]}
-    if len(devices) == 1 and max(devices) <= MOST_OF_A_NODE:
-        for run in runs:
-            run.add("devices per node", max(devices))
+    # Below `4 nodes, 8 GPUs each` the GPUs of other nodes are others.
+    texts = [line for line in lines[:MOST_NAMES] if not _has_result(line)]
+    each = {float(match["value"]) for match in map(FORMS.of_each.search, texts) if match is not None}
+    products = (FORMS.product.search(line) for line in texts)
+    devices = each or {float(match["value"]) for match in products if match is not None and not match["nodes"]}
+    nodes = [run.values[of_run["nodes"]][-1] for run, of_run in zip(runs, counts, strict=True)]
+    counted_both = [
+        (run.values[k["workers"]][-1], n) for run, k, n in zip(runs, counts, nodes, strict=True) if "workers" in k
+    ]
+    of_both = [workers / count for workers, count in counted_both]
+    # `1 node (8x A100): 22 images/s` above `2 nodes: 43 images/s`.
+    devices = {*of_both} if len(of_both) < len(runs) and of_both else devices if each or not of_both else set()
+    if len(devices) != 1 or not 1.0 <= max(devices) <= MOST_OF_A_NODE or not max(devices).is_integer():
+        return
+    for run, keys, count in zip(runs, counts, nodes, strict=True):
+        if "workers" in keys and keys["workers"] in run.carried:
+            run.values[keys["workers"]] = [count * max(devices)]
+        elif "workers" not in keys:
+            run.add(*(("devices", count * max(devices)) if of_both else ("devices per node", max(devices))))
 
 
 def _note_moment(run: Run, line: str, facts: Sequence[tuple[str, Any, str]]) -> None:
@@ -997,7 +1014,13 @@ def _under_heads(above: str, line: str) -> str:
 
 def _clauses(line: str) -> list[str]:
     """Return the parts of a line, each with a count and what was measured there, where it tells of several runs."""
-    as_written, line = line[:LONGEST_LINE], _in_digits(line[:LONGEST_LINE])
+    as_written = _with_words_of_first(line[:LONGEST_LINE])
+    behind = FORMS.settings_behind.search(as_written)
+    facts_behind = () if behind is None else facts_of(behind[0])
+    if behind is not None and any(canonical_of(key) and not is_result(key, unit) for key, _, unit in facts_behind):
+        clauses = _clauses(as_written[: behind.start()])
+        return [f"{behind['settings']}, {clause}" for clause in clauses] if len(clauses) > 1 else [as_written]
+    line = _in_digits(as_written)
     lists = [[f"{v} {m['unit']}" for v in FORMS.numeral.findall(m["values"])] for m in FORMS.enumerated.finditer(line)]
     clauses = [line]
     if len(lists) > 1 and len({*map(len, lists)}) == 1:
@@ -1023,6 +1046,25 @@ def _clauses(line: str) -> list[str]:
             pieces.append("")
         pieces[-1] += line[start:end]
     return (_clauses_of_runs(pieces) if len(pieces) > 1 else None) or [as_written]
+
+
+def _with_words_of_first(line: str) -> str:
+    """Return a line of several counts and results, each count first, and with the words of the first pair in each.
+
+    >>> _with_words_of_first("8 GPUs: 410 img/s, 16: 790"), _with_words_of_first("0.5 s at 4 nodes, 0.7 s at 8")
+    ('8 GPUs: 410 img/s, 16 GPUs: 790 img/s', '4 nodes: 0.5 s, 8 nodes: 0.7 s')
+    """
+    for first, further in ((FORMS.of_count, FORMS.of_further_count), (FORMS.at_count, FORMS.at_further_count)):
+        words = first.search(line)
+        if words is not None and further.search(line, words.end()):
+            begin, pairs = line[: words.start()], line[words.end() :]
+
+            def pair(match: re.Match[str], words: re.Match[str] = words) -> str:
+                """Return a pair with the words of the first."""
+                return f"{match['count']} {words['noun']}: {match['value']} {match['unit'] or words['unit']}"
+
+            return f"{begin}{pair(words)}{further.sub(lambda match: f', {pair(match)}', pairs)}"
+    return line
 
 
 def _clauses_of_runs(clauses: Sequence[str]) -> list[str] | None:

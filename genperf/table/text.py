@@ -624,6 +624,10 @@ def named_numbers(text: str) -> str | None:
     return "\n".join(map("\t".join, zip(*rows, strict=True))) if named and not numbers_steps else None
 
 
+#: A name, its numbers, and their unit behind them.
+_UNIT_BEHIND = late(r"^([^:\t]{1,60}):(\s[\d., \t]+\d)\s+\(?([^\W\d_][^()]{0,20})\)?$")
+
+
 def keyed_lines(text: str) -> str | None:
     r"""Return lines of a name with several numbers as columns between tabs, those of a count first; else None.
 
@@ -631,7 +635,9 @@ def keyed_lines(text: str) -> str | None:
     'GPUs\ttime (s)\n1\t9.5\n2\t5.1\n4\t2.9'
     """
     lines = text.splitlines() if len(text) < HEAD_BYTES else []
-    cut = (re.split(r":?\s{2,}|\t+|:\s", line.strip()) for line in lines)
+    # `sync: 1.1 1.2 1.4 (s per step)`
+    lines = [_UNIT_BEHIND.sub(r"\1 (\3):\2", line.strip()) for line in lines]
+    cut = (re.split(r":?\s{2,}|\t+|:\s", line) for line in lines)
     # `GPUs: 1 2 4 8`
     cut = ([row[0], *row[1].split(" ")] if len(row) == 2 and " " in row[1] else row for row in cut)
     rows = {k: row for k, row in enumerate(cut) if len(row) > 3}
