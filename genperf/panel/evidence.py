@@ -215,7 +215,7 @@ def column_from(
         lowest=float(np.min(finite_values, initial=1.0)),
         names_kinds=1 < len(levels) <= max(2.0, MAX_KIND_LEVELS * len(texts)),
         is_statistic=bool(words) and (last in _RANKED or STATISTIC.fullmatch(last) is not None),
-        is_provenance=plain in _PROVENANCE or (bool(levels) and all(map(_DATE.match, levels))),
+        is_provenance=plain in _PROVENANCE or (bool(levels) and all(map(DATE.match, levels))),
         role=role,
     )
     if column.canonical in WAYS and column.score()[0] < 0.0:
@@ -354,7 +354,7 @@ _PREDICTED = (*words_of("columns.predicted"), *words_of("columns.expected"), "lo
 _IDEAL = frozenset(words_of("columns.ideal"))
 _COLLECTIVE = re.compile(any_of("columns.collective"))
 #: A day, perhaps with its time: `2024-01-31 10:00`, `31.1.2024`.
-_DATE = re.compile(r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{4})(?!\d)")
+DATE = re.compile(r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{4})(?!\d)")
 _NUMBER_OF_A_RUN = re.compile(any_of("columns.number_of_a_run"))
 #: In the name of a time: that of all its parts together.
 WHOLE = re.compile(rf"(^|_){any_of('headers.whole')}(_|$)")
@@ -365,6 +365,8 @@ _PHASE = re.compile(rf"(^|_)({'|'.join(word for words in PHASES.values() for wor
 MONEY = "its header is that of money"
 #: Statistics of one measurement, the better one to fit first; a name without such a word comes before all.
 _RANKED = (*STATISTICS, "min")
+#: Beside the steps of a training: its warm-up, what compiles it, an evaluation.
+_BESIDE_STEPS = re.compile(rf"(?<![^\W_]){any_of('log.test')}(?![^\W_])")
 #: The name of the step's time that is derived from steps per second.
 _STEP = "step_time_s"
 #: What a transformer's throughput counts, and the columns that show how much of it a step has.
@@ -448,13 +450,14 @@ def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
         words = plain_name(re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", name)).split("_")
         statistic = next((k for k, word in enumerate(_RANKED, 1) if word in words), 0)
         is_percentile = any(re.match(r"p\d\d", word) for word in words)
+        is_beside = _BESIDE_STEPS.search(name.lower()) is not None
         counts_steps = header.kind == "rate" and header.counted in STEP_WORDS
         of_a_part = header.kind == "time" and name not in whole_times
         # The time of a sample, `s/image`, is a speed as well.
         is_speed = header.kind in ("time", "rate") or header.unit.partition("/")[0] in TIME_UNITS
-        kind = (not is_speed, of_a_part and (has_phases or name in small), kinds.index(header.kind), counts_steps)
+        kind = (not is_speed, is_beside, of_a_part and (has_phases or name in small), kinds.index(header.kind))
         empty_cells = len(column.texts) - len(column.known)
-        return (is_percentile, *kind, header.shared, of_a_part, not header.of, statistic, empty_cells)
+        return (is_percentile, *kind, counts_steps, header.shared, of_a_part, not header.of, statistic, empty_cells)
 
     return [column.name for column in sorted(measured, key=key)]
 

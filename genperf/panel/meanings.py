@@ -18,6 +18,7 @@ from genperf.vocabulary.names import (
     LEVELS,
     LOAD,
     LOAD_IN_WORDS,
+    TITLE_OF_SCALED,
     WAYS,
     column_of,
     counts_scale,
@@ -254,6 +255,13 @@ class Meanings(Struct, dict=True):
         column, cell = only_match(self.cells, phrase)
         column, cell = (column, cell) if cell or " " in phrase else cell_with(self.legend, phrase)
         return (column, cell) if column and not is_number(cell) else None
+
+    def scaled_as(self, kind: str) -> tuple[str, str] | None:
+        """Return the only cell that speaks of a kind of scaling, `Weak scaling (batch 32)`, with its column."""
+        cells = [(name, cell) for name in self.legend.of_names for cell in self.legend.columns[name].levels]
+        stated = [(match[1], place) for place in cells if (match := TITLE_OF_SCALED.search(place[1].lower()))]
+        alike = [place for of, place in stated if of == kind]
+        return alike[0] if len(alike) == 1 else None
 
     def cells_having(self, word: str) -> list[tuple[str, str]]:
         """Return the cells that have a word, several of the only column with such, with their column; else []."""

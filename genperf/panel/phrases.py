@@ -370,7 +370,9 @@ class _Words(Meanings, dict=True):
 
     def read_sign(self, place: int) -> Phrase | None:
         """Read an option, `--price=$2/h`, or a sign, which says nothing by itself; refuse what is denied."""
-        name, sign, value = self.words[place].partition("=")
+        is_parted = self.words[place][:2] == "--" and self.word(place + 1) == "="
+        option = "".join(self.words[place : place + 3]) if is_parted else self.words[place]
+        name, sign, value = option.partition("=")
         is_denied = name.lower() in words_of("headers.without") and self.word(place + 1) != "of"
         switch, end = self.longest(place + 1, self.switch) if is_denied else (None, place)
         if switch is not None:
@@ -382,10 +384,11 @@ class _Words(Meanings, dict=True):
             raise TableError(f"'{name} {self.word(place + 1)}' leaves open what else", hint="name what is meant")
         if self.words[place] in _SIGNS:
             return place + 1, "", ""
-        if name == "--scaling" and (kind := self.cell(value)):
-            # `weak scaling` of a column that says how the runs were scaled
-            return place + 1, *kind
-        return (place + 1, name, value.replace(",", "")) if sign and name.startswith("--") else None
+        if name == "--scaling" and (kind := self.cell(value) or self.scaled_as(value)):
+            # `weak scaling` of a column that says how the runs were scaled, or of titles that do
+            return place + 1 + 2 * is_parted, *kind
+        is_option = sign and name.startswith("--")
+        return (place + 1 + 2 * is_parted, name, value.replace(",", "")) if is_option else None
 
     def read_relative(self, place: int) -> Phrase | None:
         """Read a count that is relative to the largest one of the runs: `×2 gpus`, `+16 gpus`."""

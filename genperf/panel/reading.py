@@ -19,6 +19,7 @@ from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.panel.evidence import (
     CELL_ROUNDING,
+    DATE,
     EXTRINSIC,
     LEAST_CHANGE,
     MEASURED_DIGITS,
@@ -654,7 +655,8 @@ def _settle_consequences(reading: Reading) -> None:
         # Two networks that scale alike have proportional columns, neither of which follows from the other.
         alike = proportional and name in before and base in before
         if column.kind:
-            column.follows = follows
+            # So have two variants of one measurement; of what each device has follows what all have.
+            column.follows = None if alike and column.header == reading.columns[base].header else follows
         elif not alike:
             # A data set that grew with the workers goes on to grow with them.
             grown = proportional and column.meant == "samples" and reading.columns[base].meant in LEVELS
@@ -1377,7 +1379,9 @@ def _with_series(reading: Reading, roles: Roles, settings: Sequence[TableColumn]
             few = len(series) > 1 and len(counts) and have_few_counts(series, counts)
             # Nor where no count was run at two of them.
             apart = bool(scale) and _combination_count([columns[name], columns[str(scale)]]) == len(np.unique(counts))
-            if series and (are_single_runs(series) or few or apart):
+            # Times of one day are of what was watched meanwhile.
+            days = {day and day[0] for day in map(DATE.match, columns[name].levels)}
+            if series and (are_single_runs(series) or few or apart or (len(days) == 1 and None not in days)):
                 del series[name]  # nearly each run is of another place or day: that separates no series
         if {*texts}.isdisjoint(series):
             series = {}  # batches alone name none

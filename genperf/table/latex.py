@@ -2,7 +2,7 @@
 
 import re
 
-from genperf.vocabulary import late
+from genperf.vocabulary import late, section
 
 #: The fields of a record, with the line in which it starts.
 Record = tuple[int, list[str]]
@@ -19,14 +19,13 @@ _NO_CELL = late(
 _SPAN = late(rf"\\multicolumn\{{(\d+)\}}\{{[^}}]*\}}{_BRACED}")
 #: `\textbf{8}`, `\multirow{2}{*}{8}`: a command around what is shown.
 _AROUND = late(r"\\[a-zA-Z]+\*?(?:\{[^{}]*\}\{[^{}]*\})?\{([^{}]*)\}")
-_SIGNS = (
-    (late(r"\\[,;:! ]|~"), " "),
-    (late(r"\\pm\b"), "±"),
-    (late(r"\\times\b"), "×"),
-    (late(r"\\(?:sim|approx)\b"), "~"),
-    (late(r"\\([%&_#$])"), r"\1"),
-    (late(r"(?<!\\)\$|[{}]"), ""),
-)
+#: What commands show; those of units are of a package: `\kilo\joule`.
+_SHOWN = {name: sign for sign, names in section("latex").items() for name in names}
+_COMMAND = late(rf"\\({'|'.join(_SHOWN)})(?![a-zA-Z])")
+_SIGNS = ((late(r"\\[,;:! ]|~"), " "), (late(r"\\([%&_#$])"), r"\1"), (late(r"(?<!\\)\$|[{}]"), ""))
+#: The columns of a table, `rr@{ $\pm$ }l`, and in them what stands between the cells of a value and of its scatter.
+_COLUMNS, _SCATTER = late(rf"\\begin\{{[^}}]*\}}(?:\[[^\]]*\])?{_BRACED}"), late(r"@\{[^{}]*\\pm[^{}]*\}")
+_NO_COLUMN = late(r"\{[^{}]*\}|\[[^\]]*\]|[^a-zA-Z±]")
 
 
 def tabulars_of(text: str) -> list[list[Record]]:
@@ -44,8 +43,15 @@ def tabulars_of(text: str) -> list[list[Record]]:
         around = text[max(start, end) : closed if closed > 0 else len(text)]
         caption, end = _CAPTION.search(around), table.end()
         line, rows = text.count("\n", 0, table.start()) + 1, list[Record]()
+        columns = _COLUMNS.match(table[0])
+        kinds = _NO_COLUMN.sub("", _SCATTER.sub("±", columns[1])) if columns else ""
         for row in _ROW_END.split(table[0]):
             cells = [_shown(cell) for cell in re.split(r"(?<!\\)&", _SPAN.sub(_spread, _NO_CELL.sub(" ", row)))]
+            for k in (k for k, kind in enumerate(kinds) if kind == "±"):
+                # The cells before it are one fewer for each such sign.
+                place = k - 1 - kinds[:k].count("±") * 2
+                if len(cells) > place + 1:
+                    cells[place : place + 2] = [" ± ".join(dict.fromkeys(filter(None, cells[place : place + 2])))]
             rows += [(line + row.rstrip().count("\n"), cells)] if any(cells) else []
             line += row.count("\n")
         if rows:
@@ -64,4 +70,4 @@ def _shown(cell: str) -> str:
         cell = inside
     for sign, sign_text in _SIGNS:
         cell = sign.sub(sign_text, cell)
-    return " ".join(cell.split())
+    return " ".join(_COMMAND.sub(lambda command: _SHOWN[command[1]], cell).split())

@@ -896,9 +896,12 @@ def _with_duration(source: Source) -> Source:
     return source.changed(report, cells={**source.cells, "duration": (end - start) / np.timedelta64(1, "s")})
 
 
+_OF_A_CHART = late(rf"{any_of('columns.end_of_a_chart')}$")
 _STATISTIC = late(rf"{any_of('headers.statistic')}|p\d\d?|min|count|\d+ ?%")
-#: `mean`, `std`: a row about the others.
-_MEAN, _SPREAD = (late(rf"\W*{any_of(words)}\W*", re.IGNORECASE) for words in ("cells.mean", "columns.spread"))
+#: `mean`, `std`, `total`: a row about the others.
+_MEAN, _SPREAD, _SUM = (
+    late(rf"\W*{any_of(words)}\W*", re.IGNORECASE) for words in ("cells.mean", "columns.spread", "cells.sum")
+)
 
 
 def _without_rows_of_others(source: Source) -> Source:
@@ -910,10 +913,13 @@ def _without_rows_of_others(source: Source) -> Source:
             row, what = "step", "of jobs beside the jobs"
         else:
             texts = different if len(different) <= MOST_NAMES else set[Any]()
-            means, spreads = ({c for c in texts if isinstance(c, str) and of.fullmatch(c)} for of in (_MEAN, _SPREAD))
+            means, spreads, sums = (
+                {c for c in texts if isinstance(c, str) and of.fullmatch(c)} for of in (_MEAN, _SPREAD, _SUM)
+            )
             # `mean` beside `p95` and `max` is what was measured.
             runs = [c for c in texts - means - spreads if not _STATISTIC.fullmatch(str(c).strip().lower())]
             of_others = means | spreads if runs else spreads
+            of_others |= {c for c in sums if _sums_counts(source, np.asarray(cells == c, dtype=bool))}
             row, what = "row", "about the others"
         rows = source.cells[name].tolist() if of_others else []
         is_run = np.array([cell not in of_others for cell in rows], dtype=bool)
@@ -924,8 +930,19 @@ def _without_rows_of_others(source: Source) -> Source:
     return source
 
 
+def _sums_counts(source: Source, is_sum: AnyArray) -> bool:
+    """Tell whether a row has the sum of the counts of the others: the `total` of the phases of a step has their own."""
+    counts = [np.array([number_in(cell) for cell in labels(c)]) for n, c in source.cells.items() if counts_scale(n)]
+    return is_sum.sum() == 1 and any(len(c) > 2 and c[is_sum].sum() == c[~is_sum].sum() > 0.0 for c in counts)
+
+
 def _without_idle(source: Source, named: Collection[str]) -> Source:
-    """Set aside the columns of texts without a filled cell, and a first one without a name that counts the rows."""
+    """Set aside the columns of texts without a filled cell, and a first one without a name that counts the rows.
+
+    So are the least and the largest of each of several columns beside it, `run-8 - step_time__MIN`, as of a chart.
+    """
+    ends = [n for n in source.columns if (end := _OF_A_CHART.search(n)) and n[: end.start()] in source.columns]
+    source = source.without(ends) if 0 < len(ends) < len(source.columns) else source
     idle = []
     for position, (name, cells) in enumerate(source.columns.items()):
         # Columns that are numbers already, as those of Parquet, have their meaning.

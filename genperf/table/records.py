@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from types import UnionType
 from typing import Any
 
 from genperf.errors import TableError, counted, listed
@@ -175,7 +176,13 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
             if all(rows_by_name):
                 # `{"ring": {"nodes": [1, 2, 4], "step_ms": [210, 231, 262]}, …}`
                 named_rows = zip(objects, rows_by_name, strict=True)
-                return [{name_key: name, **scalars, **row} for name, rows in named_rows for row in rows]
+                # Of `{"7b": {"8gpu": {…}, "16gpu": {…}}, …}` both levels name the runs.
+                called = {name_key: "setting"}
+                return [
+                    {name_key: name, **scalars, **{called.get(n, n): cell for n, cell in row.items()}}
+                    for name, rows in named_rows
+                    for row in rows
+                ]
     if by_name and are_numbered:
         return [run for record in by_name for run in _runs_within(record)]
     lists = {key: items for key, items in arrays.items() if _are_runs(items)}
@@ -211,11 +218,11 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     return [{**shared, **{count_key if n == _COUNT else n: cell for n, cell in row.items()}} for row in rows]
 
 
-def _are_by_count(cells: Mapping[str, Any]) -> bool:
+def _are_by_count(cells: Mapping[str, Any], kinds: type | UnionType = int | float) -> bool:
     """Tell whether an object holds numbers by counts, `8`, `8 GPUs` or `gpus_8`, and not by percentiles, `p99`."""
     nouns = [re.sub(r"[\d\W_]+", "", key) for key in cells if re.search(r"\d", key)]
     are_counts = len(nouns) == len(cells) > 1 and all(not noun or meant_by(noun) in COUNTED for noun in nouns)
-    return are_counts and all(isinstance(cell, int | float) for cell in cells.values())
+    return are_counts and all(isinstance(cell, kinds) for cell in cells.values())
 
 
 def _runs_within(record: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -261,7 +268,9 @@ def _records_of_arrays(
 
 
 def _rows_of_counts(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of a record's arrays of one length where one counts what a run had; else none."""
+    """Return the rows of a record's arrays of one length where one counts what a run had, or its runs by counts."""
+    if _are_by_count(record, dict):
+        return _records_in(record) if any(is_result(key) for item in record.values() for key in _keys_of(item)) else []
     arrays = {key: item for key, item in record.items() if isinstance(item, list)}
     scalars = {key: item for key, item in record.items() if not isinstance(item, list | dict)}
     counts = any(map(counts_scale, arrays)) and any(map(is_result, arrays))

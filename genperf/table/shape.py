@@ -184,7 +184,7 @@ def _with_models(source: Source) -> Source:
 
 #: `PyTorch`, `ResNet-50`, `vgg16`: a framework or a network, and nothing else, by the column that names such.
 _NAMED_ALONE = {
-    key: late(rf"(?i){any_of(words)}[-_ ]?(?:v?\d+|large|base|lm)?")
+    key: late(rf"(?i){any_of(words)}(?:[-_ ]?(?:v?\d+|large|base|lm))?(?: \D.*)?")
     for key, words in (("framework", "cells.frameworks"), (_MODEL, "cells.networks"))
 }
 
@@ -485,8 +485,10 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
         return "given", "", _tidy(match[1]), int(match[2])
     if (match := re.search(rf"(?<!\w)#?(\d+){_ORDINAL}(?!\w)", name, re.IGNORECASE)) is not None:
         return "ordinal", "", _tidy(_REPEAT.sub(" ", f"{name[: match.start()]} {name[match.end() :]}")), int(match[1])
-    for kind, pattern in (("before", _BEFORE), ("after", _AFTER)):
-        if len(matches := list(pattern.finditer(name))) == 1:
+    found = [(kind, [*of.finditer(name)]) for kind, of in (("before", _BEFORE), ("after", _AFTER))]
+    # `gpus-8 - perf/step_time` is of 8 GPUs, and of no 8 perf.
+    for kind, matches in sorted(found, key=lambda of: not any(meant_by(match["word"]) in LEVELS for match in of[1])):
+        if len(matches) == 1:
             (match,) = matches
             # `batch_size 64` is of `batch_size`, as `seq_len 1024` is.
             word = _with_the_word_before(match["word"], [name]) if kind == "after" else match["word"]
@@ -495,6 +497,8 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
             number, measured = int(match["number"]), _tidy(f"{before} {name[match.end() :]}")
             if kind == "after" and (_stem(word) in words_of("headers.measured") or canonical_time(word)):
                 return "measured", "", _tidy(f"{name[: match.end('word')]} {name[match.end() :]}"), number
+            if kind == "before" and (STATISTIC.fullmatch(word) or word in words_of("columns.spread")):
+                return "bare", "", _tidy(f"{word} {measured}"), number  # `8 mean`, of 8 what the corner says
             is_assigned = kind == "after" and re.search("[=:(]", match["joint"])
             return "given" if is_assigned else kind, word, measured, number
     return None
@@ -541,7 +545,7 @@ def _are_counts(kind: str, stem: str, numbers: Sequence[int]) -> bool:
         return len(numbers) > 2 and multiples
     if kind in ("after", "measured"):
         # layer1, layer2 and top5 are names; the counts of a series are several and grow by a factor.
-        several = max(numbers) > len(numbers) > 2 or canonical_of(stem) in WAYS
+        several = max(numbers) > len(numbers) > 2 - (meant_by(stem) in LEVELS) or canonical_of(stem) in WAYS
         return multiples and several and not (len(stem) == 1 and smallest > 1)
     return kind != "ordinal" and (len(stem) > 1 or multiples)
 

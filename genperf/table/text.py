@@ -143,7 +143,8 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         tables[0] = likeliest, steps_to_table, ", ".join(filter(None, (title, commented)))
     likeliest, steps_to_table, title = tables[0]
     last_row = max((line for line, row in likeliest if len(row) > 1), default=likeliest[-1][0])
-    below = next(filter(None, map(str.strip, text.splitlines()[last_row:])), "") if len(tables) == 1 else ""
+    lines_below = (line.strip(f" \t{separator}") for line in text.splitlines()[last_row:])
+    below = next(filter(None, lines_below), "") if len(tables) == 1 else ""
     if 0 < len(below) < LONGEST_TITLE and units_in(below) and not units_in(title):
         # `(images/s)` below the table
         tables[0] = likeliest, steps_to_table, ", ".join(filter(None, (title, below)))
@@ -320,6 +321,11 @@ def _with_one_header(records: Sequence[Record]) -> list[Record]:
     if len(records) < 3 or len(records[0][1]) != len(records[1][1]):
         return list(records)
     (_, upper), (line, lower), *rows = records
+    if upper[0] and rows[0][1][0] and not any((lower[0], *rows[0][1][1:])):
+        # Below the levels of its columns pandas writes what its rows are called; the corner names the upper level.
+        nouns = [word for word in re.findall(r"[^\W\d_]+", upper[0]) if meant_by(word) in LEVELS]
+        upper = ["", *(" ".join((cell, *nouns[-1:])) for cell in upper[1:])]
+        lower, rows = [rows[0][1][0], *lower[1:]], rows[1:]
     if all(bool(above) != bool(below) for above, below in zip(upper, lower, strict=True)):
         # Names of values stand above those of the settings.
         return [(line, [above or below for above, below in zip(upper, lower, strict=True)]), *rows]
@@ -568,7 +574,11 @@ def _is_section(name: str, below: Sequence[str], first_names: Mapping[str, int])
 def _without_notes(table: Sequence[Record]) -> list[Record]:
     """Return a table without the sentences below it, which stand in its first column alone."""
     rows = list(table)
-    while len(rows) > 2 and len(rows[0][1]) > 2 and sum(map(bool, rows[-1][1])) == 1 and " " in rows[-1][1][0]:
+    while (
+        min(len(rows), len(rows[0][1])) > 2
+        and sum(map(bool, (last := rows[-1][1]))) == 1
+        and (" " in last[0] or units_in(last[0]))
+    ):
         rows.pop()
     return rows
 

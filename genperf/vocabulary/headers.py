@@ -573,6 +573,10 @@ _IN_A_UNIT = late(
 )
 
 
+#: `samples per second, higher is better`
+_ONE_RATE = late(r"^\s*([^\W\d_]+(?:/| per )[^\W\d_]+)\s*(?:$|[,;.(])")
+
+
 def units_in(caption: str) -> list[str]:
     """Return the units in a caption, in brackets perhaps behind a word for them, or that it is: `(unit: images/s)`.
 
@@ -585,6 +589,7 @@ def units_in(caption: str) -> list[str]:
     if not stated and (last == caption.strip() or (header_of(caption).kind == "time" and canonical_time(last))):
         # The caption is a unit, or a name with one: `images/sec`, `total_time_s`.
         stated = [last] if "/" in last or canonical_time(last) else []
+    stated = stated or _ONE_RATE.findall(caption)
     return [canonical_time(unit) or unit for unit in stated if header_of(f"x ({unit})").kind]
 
 
