@@ -269,7 +269,9 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
         omega = [1.0 / look_backs, len(comparable.rows) / look_backs / len(fitted.folds.rows)]
         weights = fitted.weights if fitted.apart else stacked([comparable, fitted.folds], omega, fitted.pseudo)
         widths = comparable.width(weights, BEYOND_QUANTILE), USUAL_BEYOND
-        width = float(np.average(widths, weights=[len(cuts), PSEUDO_LOOK_BACKS]))
+        # Look-backs move one factor alone there: how the effects of two join, none shows.
+        least = fitted.width if fitted.apart else 0.0
+        width = max(least, float(np.average(widths, weights=[len(cuts), PSEUDO_LOOK_BACKS])))
         common = common_error(back, weights, table, fitted.candidates[0].fit.noise)
         ordered_weights = tuple(weights[fitted.order].tolist())
         counts = [f.name for f in table.numeric if quote_name(f.name) == factor and f.role == "extrinsic"]

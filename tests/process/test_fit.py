@@ -11,6 +11,7 @@ from helpers import runs_of
 import genperf as gp
 from genperf.errors import GenperfError
 from genperf.gaussian import student_widening
+from genperf.panel.table import one_at_a_time
 from genperf.prediction import stack_of
 from genperf.process.fit import _noise_widening
 
@@ -173,3 +174,15 @@ def test_speedups_that_are_one_by_definition_show_no_noise():
     # Noise that a count of exact ones sets near zero left 1e±300 between the measured counts.
     assert np.all(np.log(rows.upper / rows.lower).between(0.4, 2.0))
     assert np.all((rows["cores"] / rows["time"]).between(1.3, 8.0))
+
+
+def test_an_interval_beyond_runs_of_one_factor_at_a_time_is_as_wide_as_inside() -> None:
+    # A look-back moves one factor alone: no error of it shows how the effects of two join.
+    lines = [(w, 64, "a") for w in (1, 2, 4, 8, 16)] + [(4, b, "a") for b in (8, 16, 32, 128)] + [(4, 64, "b")]
+    frame = pd.DataFrame(lines, columns=["workers", "batch", "net"])
+    frame["s"] = (0.1 + 0.01 * frame.batch + 0.02 * frame.workers) * np.where(frame.net == "a", 1.0, 2.0)
+    table = gp.read_table(frame, **ROLES)
+    assert one_at_a_time(table.medians())
+    stack = stack_of(gp.fit(table).members)
+    assert stack.beyond
+    assert all(beyond.width >= stack.width for beyond in stack.beyond)
