@@ -100,7 +100,7 @@ _HAN = "|".join(words_of("log.counted_without_blank"))
 #: `two GPUs`, `双卡`: numbers in letters before what is counted.
 _NUMBERS = {word: digits for digits, words in section("numbers").items() for word in words}
 _IN_LETTERS = "|".join(sorted(_NUMBERS, key=len, reverse=True))
-_PARTS_OF_A_STEP = frozenset((*chain.from_iterable(PHASES.values()), *words_of("log.part")))
+_PARTS = frozenset((*chain.from_iterable(PHASES.values()), *words_of("log.part"), *words_of("headers.response")))
 _COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))
 #: What a line of a log may hold.
 FORMS = Patterns(
@@ -251,7 +251,7 @@ def _is_count(key: str) -> bool:
 @lru_cache(maxsize=20_000)
 def _stands_bare(key: str, unit: str = "") -> bool:
     """Tell whether a key may stand beside its number without a sign between them."""
-    if key.lower() in _PARTS_OF_A_STEP and canonical_time(unit) is not None:
+    if key.lower() in _PARTS and canonical_time(unit) is not None:
         return True  # `compute 780 ms`
     names_itself = is_result(key) or plain_name(key) in words_of("one_run.mfu") or canonical_of(key) in SIZES
     names_itself |= canonical_of(key) == "batch" and plain_name(key) not in _COUNTERS
@@ -303,6 +303,8 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     size = FORMS.size_before.search(line)
     if size is not None and (size["size"].lower() not in _COUNTERS or FORMS.counted.search(line)):
         line = FORMS.size_before.sub(r"\g<size>=\g<value>", line)
+    if " at " in line or " for " in line:
+        line = FORMS.set_at_counts.sub("", line)
     if " tokens" in line:
         line = FORMS.tokens_of_each.sub(r"\g<value> \g<key>, seq_length=\g<tokens>", line)
     if "], [" in line:
@@ -425,7 +427,13 @@ def with_units_of_titles(text: str) -> str:
     >>> with_units_of_titles("Throughput (tokens/s):\n8 GPUs: 41,000\n16 GPUs: 80,500 (98%)")
     'Throughput (tokens/s):\n8 GPUs: 41,000 tokens/s\n16 GPUs: 80,500 tokens/s (98%)'
     """
-    if len(text) > LONGEST_NOTES or FORMS.bare_number.search(text) is None:
+    if len(text) > LONGEST_NOTES:
+        return text
+    # `8 GPUs  410` and `threads=8  12.5 s` below a title.
+    rows = {match["number"] for match in FORMS.row_of_count.finditer(text)}
+    if len(rows) > 2:
+        text = FORMS.row_of_count.sub(r"\g<begin>\g<number> \g<noun>\g<key>: ", text)
+    if FORMS.bare_number.search(text) is None:
         return text
     lines, unit = text.split("\n"), ""
     for number, line in enumerate(lines):

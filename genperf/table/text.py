@@ -268,6 +268,10 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
         steps.append(step(text))
         rows = [(line, [*row, *[""] * (width - len(row))]) for line, row in rows]
     rows = [(line, row if len(row) <= width else _with_brackets_closed(row)) for line, row in rows]
+    if separator == RUNS:
+        # `Incept. 200     390`, where a name is as long as its column is wide.
+        cut = ((line, row, " ".join(row).split(" ")) for line, row in rows)
+        rows = [(line, cells if len(row) < width == len(cells) else row) for line, row, cells in cut]
     # Words behind the last column: `8, 1.2, (warm cache)`.
     remarks = [row[width:] for _, row in rows if 1 < width < len(row) and not any(map(parts_of, row[width:]))]
     complete = sum(len(row) == width for _, row in rows)

@@ -493,7 +493,7 @@ def _time(sides: Sides, unit: Sides) -> Header | None:
             of_what = counted if " " in counted else per[0][-1]
             return None if named_unit is None else Header("quantity", f"{named_unit}/{of_what}", counted)
         if denominators:
-            is_time = named_unit or not _TIMES.isdisjoint(numerator)
+            is_time = named_unit or not {*_TIMES, *words_of("headers.time_letter")}.isdisjoint(numerator)
             return Header("time", named_unit or "s", of=of, steps=steps) if is_time else None
     if unit_of_time is None and (words[0] in words_of("headers.time_alone") if len(words) == 1 else words[1] == "to"):
         # `hours_to_train`
