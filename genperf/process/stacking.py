@@ -12,7 +12,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.discrepancy import Beyond
 from genperf.discrepancy.sizes import STUDENT_FREEDOM, Fit
-from genperf.discrepancy.stack import TOGETHER, pool
+from genperf.discrepancy.stack import NORMAL, TOGETHER, pool
 from genperf.estimate.outcome import last_point_error
 from genperf.formula import parse, quote_name, render, values_of
 from genperf.growth.measured import Anchors
@@ -270,7 +270,7 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
         weights = fitted.weights if fitted.apart else stacked([comparable, fitted.folds], omega, fitted.pseudo)
         widths = comparable.width(weights, BEYOND_QUANTILE), USUAL_BEYOND
         # Look-backs move one factor alone there: how the effects of two join, none shows.
-        least = fitted.width if fitted.apart else 0.0
+        least = NORMAL if fitted.apart else 0.0
         width = max(least, float(np.average(widths, weights=[len(cuts), PSEUDO_LOOK_BACKS])))
         common = common_error(back, weights, table, fitted.candidates[0].fit.noise)
         ordered_weights = tuple(weights[fitted.order].tolist())
