@@ -34,7 +34,7 @@ MEMBER_PRIOR = {"work": 1.0, "sum": 1.0, "server": 0.01, "physics": 4.0, "growth
 ADDED = ("sum", "server")
 #: As `LEVEL_SIZE`, of runs of one factor at a time, which do not show what two factors do together: grids of the laws
 #: of `experiments/accuracy/factors_told.py` show 0.8, but the interval holds a sum, a product and divided work beside.
-APART_SIZE = 2.0
+APART_SIZE = 1.5
 #: Median of a level's size there. One difference shows the size, and how the level changes other effects is in
 #: proportion to it: with the 0.3 of other tables a level that differs by 0.05 has 0.13, and may be slower elsewhere.
 APART_LEVEL = 0.1
