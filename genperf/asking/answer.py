@@ -361,6 +361,8 @@ def with_limit(answer: Answer, limit: str) -> Answer:
 _COST, _SPEEDUP, _PER, _IN, _FOR = "cost", "speed-up", "per ", "in ", "for "
 #: Energy that follows from a power, and what is done with so much of it.
 ENERGY, PER_ENERGY = "energy", " per "
+#: Why what is asked for follows from nothing.
+UNMEASURED = "no time and no rate was measured"
 #: What has a row and a sentence of its own.
 _BY_ITSELF = re.compile(rf"{_SPEEDUP}|{_PER}|{_IN}|{_FOR}|{ENERGY}|[^/]+{PER_ENERGY}\w?(?:Wh|J)$")
 
@@ -451,7 +453,11 @@ def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
     if not is_time and not any(of.kind in ("time", "rate") for of in headers):
         follows = quantity in (_COST, "job", "epoch", "step") or header_of(quantity).kind in ("time", "rate")
         has_money = any(MONEY_IN_NAME.fullmatch(value.quantity.lower()) for value in answer.answers)
-        return "no time and no rate was measured" if follows and not has_money else ""
+        return UNMEASURED if follows and not has_money else ""
+    if quantity in ("time", "step", "job", "epoch") and growth.sample == RELATIVE:
+        return "no time was measured, to which a speed-up is relative"
+    if quantity == "speed" or (quantity == "time" and any(of.kind == "time" for of in headers)):
+        return ""
     if quantity == _COST:
         is_priced = growth.costs is not None or (plan is not None and plan.price is not None)
         names = [*(value.quantity for value in answer.answers), *facts.further]
@@ -460,7 +466,7 @@ def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
         return no_work if growth.price is not None else "no price is known: --price 2/h"
     if not is_time or is_job:
         return ""
-    if quantity in ("job", "epoch"):
+    if quantity in ("job", "epoch", "time"):
         if plan is not None or "days" in facts.quantities:
             return ""
         of_tokens = growth.sample == "tokens"

@@ -9,7 +9,7 @@ from functools import cache, partial
 from itertools import chain, product
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
-from genperf.asking.answer import Answer, Value, wanted_of, with_limit
+from genperf.asking.answer import UNMEASURED, Answer, Value, wanted_of, with_limit
 from genperf.asking.ask import (
     ONE,
     Measured,
@@ -124,7 +124,7 @@ FARTHEST_MULTIPLE = 8.0
 
 
 def ask(
-    table: FitResult | GroupedResult | Table | str | Path | pd.DataFrame,
+    table: FitResult | GroupedResult | Table | str | Path | Sequence[str | Path] | pd.DataFrame,
     want: str | None = None,
     at: Mapping[str, Any] | None = None,
     *,
@@ -150,7 +150,7 @@ def ask(
 
     Parameters
     ----------
-    table : FitResult, GroupedResult, Table, path, DataFrame or str
+    table : FitResult, GroupedResult, Table, path, list of paths, DataFrame or str
         Or a machine in words, `8xh100`, whose run the configuration describes; `tokens` and `price` are then of a
         training at the counts of `at`.
     want : str, optional
@@ -216,7 +216,7 @@ def ask(
     elif run_in_words:
         about = {**configuration, **run_in_words}
     else:
-        about = model_of(table)
+        about = model_of(cast(Any, table))
     places, answers = answers_about(about, places, want, question)
     return answers if lists or len(places) > 1 else answers[0]
 
@@ -570,6 +570,9 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
     another_scale = f"One scale was measured: a run at another count of {count} shows how it scales "
     another_scale += f"(genperf ask RUN1 RUN2 --at {count}=64)."
     names = reading.quantities if opened.want is None else reading.quantities[:1]
+    asks_speed = any(header_of(of).kind in ("time", "rate") for of in opened.options.get("requested", "").split(", "))
+    if asks_speed and not any(reading.columns[name].kind in ("", "time", "rate") for name in names):
+        raise TableError(UNMEASURED, hint=f"measured was {listed(names)}", where=source.name)
     answers = list[Value]()
     for name in names[:MAX_QUANTITIES]:
         value = measured(source, reading, name, rows)

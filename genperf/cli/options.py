@@ -23,6 +23,7 @@ from genperf.panel.question import SEVERAL, Requested
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table.cells import Source
 from genperf.table.content import head_of
+from genperf.vocabulary.headers import header_of
 from genperf.words.numbers import join_values
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ def split_words(texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]
     around = (*texts[:start], *texts[end:])
     words = " ".join(text for text in around if "=" not in text.strip("="))
     in_folder = any("/" in word.rstrip("/") and Path(word).parent.is_dir() for word in words.split())
-    is_question = re.search(r"\d|\S\s+\S", " ".join(around)) is not None
+    # A word alone is a question where it names a quantity, `memory`, and else may be a file that is missing.
+    is_question = re.search(r"\d|\S\s+\S", " ".join(around)) is not None or header_of(words).kind != ""
     if not places or in_folder or not is_question:
         return tuple(texts), ()
     paths, files = (word for word in words.split() if _PATH.search(word)), [*filter(os.path.isfile, texts[start:end])]

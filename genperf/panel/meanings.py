@@ -229,7 +229,7 @@ class Meanings(Struct, dict=True):
             return column
         # `max memory` of `MaxMemAllocated` beside `MemAllocated`, `p50 decode` of `p50 decode (tps)`
         words = words_in_full(phrase)
-        having = [n for n in self.legend.columns if header_of(n).unit and words <= words_in_full(n)]
+        having = [n for n in self.legend.columns if header_of(n).kind and words <= words_in_full(n)]
         is_name = not header_of(phrase).kind or words & {*words_of("headers.memory")}
         if len(words) > 1 and len(having) == 1 and " " in phrase and is_name:
             return having[0]

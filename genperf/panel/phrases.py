@@ -157,7 +157,7 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         }
     requested = [of for of in section("requested") if re.search(rf"(?i)(?<!\w){any_of(f'requested.{of}')}(?!\w)", text)]
     # `what does fsdp cost` compares.
-    requested = [of for of in requested if not (words.compared and of == "cost")]
+    requested = [of for of in requested if not (words.compared if of == "cost" else has_job and of == "time")]
     requested += ["cost"] if values.get("--each") == ["cheapest"] else []
     values |= {"--requested": [", ".join(requested)]} if requested else {}
     if contradiction := _several_values(words, settings, columns, values):

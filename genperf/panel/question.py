@@ -56,6 +56,7 @@ from genperf.vocabulary.names import (
     meant_by,
     plain_name,
     words_in,
+    words_in_full,
 )
 
 #: How a note begins of what stands in no column.
@@ -369,6 +370,7 @@ def _measured_column_named(legend: Legend, text: str) -> str:
     is_name = words and words.isdisjoint(words_of("headers.best"))
     numeric = [name for name, entry in legend.columns.items() if is_name and entry.numeric]
     named = [name for name in numeric if words <= singular_words(name)]
+    named = named or [n for n in numeric if header_of(n).kind and words_in_full(text) <= words_in_full(n)]
     return named[0] if len(named) == 1 or {header_of(name).kind for name in named} == {"quantity"} else ""
 
 

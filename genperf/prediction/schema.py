@@ -32,7 +32,7 @@ from genperf.table.clean import faults_of, label, labels, numbers
 from genperf.table.opened import open_source, understood
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE
-from genperf.vocabulary.names import canonical_of, column_named, plain_name, words_in
+from genperf.vocabulary.names import canonical_of, column_named, counts_devices, plain_name, words_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -336,6 +336,9 @@ def _checked(factor: Factor, source: Source, schema: Schema, new_levels: bool = 
         faults |= faults_of(values)
         # Each cell is a number, and then one that a count can have.
         faults = faults or dict.fromkeys(np.flatnonzero(factor.positive & (values <= 0)).tolist(), "is not above zero")
+        # Half a device does not run.
+        is_whole = counts_devices(factor.name) and factor.lower % 1.0 == factor.upper % 1.0 == 0.0
+        faults = faults or dict.fromkeys(np.flatnonzero(is_whole & (values % 1.0 > 0.0)).tolist(), "is no whole count")
     else:
         values, levels = labels(cells), [*factor.levels, *schema.substituted.get(factor.name, ())]
         unknown = np.flatnonzero(~np.isin(values.astype(str), levels)).tolist()

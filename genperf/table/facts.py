@@ -31,6 +31,7 @@ from genperf.vocabulary.headers import (
     bare,
     canonical_time,
     header_of,
+    is_price,
     units_in,
 )
 from genperf.vocabulary.names import LEVELS, PHASES, WAYS, canonical_of, counts_scale, is_relative, meant_by, plain_name
@@ -90,7 +91,7 @@ _WITHOUT_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 WARM_UP = 0.1
 
 #: Sizes that a line of settings states without a sign: `seq 2048, mbs 4, tp 2`.
-SIZES = ("sequence", "global_batch", "micro_batch", "micro_batches", *WAYS)
+SIZES = ("sequence", "batch", "global_batch", "micro_batch", "micro_batches", *WAYS)
 _COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node", "servers")
 _KINDS_OF_COUNTS = ("factors.workers", "factors.nodes", "factors.threads", "log.counted")
 _COUNT_WORDS = frozenset(word for kind in _KINDS_OF_COUNTS for word in words_of(kind) if len(word) > 2)
@@ -226,7 +227,7 @@ def is_result(key: str, unit: str = "") -> bool:
     """Tell whether a key or its unit is that of a time, a rate or another quantity, and none that is still to come."""
     # `TFLOPS/GPU`
     measures = header_of(key).kind or (unit and _kind_of(unit)) or FORMS.result.match(key.lower())
-    return bool(measures) and _LEFT.isdisjoint(_words_of(key))
+    return bool(measures) and _LEFT.isdisjoint(_words_of(key)) and not is_price(key)
 
 
 @lru_cache(maxsize=20_000)
@@ -253,8 +254,9 @@ def _stands_bare(key: str, unit: str = "") -> bool:
     """Tell whether a key may stand beside its number without a sign between them."""
     if key.lower() in _PARTS and canonical_time(unit) is not None:
         return True  # `compute 780 ms`
-    names_itself = is_result(key) or plain_name(key) in words_of("one_run.mfu") or canonical_of(key) in SIZES
-    names_itself |= canonical_of(key) == "batch" and plain_name(key) not in _COUNTERS
+    # `batch 10` numbers a line, `bs 64` does not.
+    is_size = canonical_of(key) in SIZES and plain_name(key) not in _COUNTERS
+    names_itself = is_result(key) or plain_name(key) in words_of("one_run.mfu") or is_size
     is_name = re.search("[ _]|[a-z][A-Z]", key) is not None
     return names_itself or (is_name if _is_count(key) else not _words_of(key).isdisjoint(_COUNTERS))
 
@@ -348,8 +350,17 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
         # `8x A100 80GB` and `8 V100s` tell the kind as well.
         behind_count = line_as_written[product.end("value") : product.end()]
         facts.insert(0, ("hardware", behind_count.lstrip(" x×").removesuffix("s"), ""))
+    if "h" in line and (price := FORMS.price.search(line)) is not None and (price["sign"] or price["behind"]):
+        facts.append((_name_of_price(price, line), float(price["value"]), ""))
     word = None if taken else FORMS.word_alone.match(line)
     return (*facts, *([] if word is None else [(_bare_key(word["key"]), word["value"], "")]))
+
+
+def _name_of_price(price: re.Match[str], line: str) -> str:
+    """Return the header of a price of an hour: of the device or the node that it names, or of the kind in its line."""
+    paid = (price["paid"] or price["paid_behind"] or ("gpu" if FORMS.of_a_kind.search(line) else "")).lower()
+    of = "" if not paid else "node-" if paid in words_of("headers.node") else "gpu-"
+    return f"price per {of}hour ({price['sign'] or price['behind']})"
 
 
 def _batch_of_one(batch: re.Match[str]) -> str:
@@ -605,6 +616,8 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
     unit = unit if unit and (_kind_of(unit) or bandwidth_of(key, unit)) else ""
     if unit and key_of_step(key):
         key, unit = unit, ""  # `epoch 3: 350 images/sec`
+    if plain_name(key) in words_of("log.step") and canonical_time(unit) is not None:
+        key += " time"  # `epoch 17 min`
     plurals = [ending for ending in ("s", "es") if plain_name(key) + ending in _COUNT_WORDS]
     if pattern is FORMS.counted and plurals:
         key += plurals[0]  # `1 node` and `2 node` count the same
@@ -841,11 +854,13 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
 
 
 def _add_settings_below(runs: Sequence[Run], lines: Sequence[str]) -> None:
-    """Add to all runs of a line each the settings in the last line of the text, which tells no result or count."""
+    """Add to all runs of a line each the settings in the last line of the text, which tells no result, and a price."""
     *_, last = [line for line in lines if line] or [""]
     facts = {key: value for key, value, unit in facts_of(last) if canonical_of(key) and not is_result(key, unit)}
+    prices = {key: values[-1] for run in runs for key, values in run.values.items() if is_price(key)}
     if len(runs) > 2 and not any(map(_is_count, facts)) and not _has_result(last):
-        of_others = {canonical_of(key) for run in runs[:-1] for key in run.values}
+        facts |= prices if len(prices) == 1 else {}
+        of_others = {canonical_of(key) for run in runs[:-1] for key in run.values} - {None}
         for key in (key for key in facts if canonical_of(key) not in of_others):
             for run in runs[:-1]:
                 run.add(key, facts[key])

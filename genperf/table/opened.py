@@ -458,11 +458,12 @@ LEAST_OF_A_TABLE = 0.1
 MANY_FILES = 1000
 
 
-def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None) -> Source:
+def open_source(source: str | Path | Sequence[str | Path] | pd.DataFrame, delimiter: str | None = None) -> Source:
     """Read the cells of a file, of standard input ("-") or of a DataFrame, before anything is understood of them.
 
     Tables of other libraries that have `to_pandas` (polars, pyarrow, cuDF), columns by name, a list of rows that are
-    mappings, and a series are read as DataFrames are; an open file is read from where it stands.
+    mappings, and a series are read as DataFrames are; an open file is read from where it stands, a list of paths as
+    several files of a command.
 
     Delimited text in UTF-8 (UTF-16 with its mark, cp1252), a drawn table, lines of `name=value`, or JSON, also
     compressed (gzip, bz2, xz, zstd), or Parquet: recognised by content, not by name. Lines that start with `#` are
@@ -748,6 +749,8 @@ def _from_object(source: Any, delimiter: str | None) -> Source:
     import pandas as pd
 
     kind = type(source).__name__
+    if isinstance(source, list | tuple) and source and all(isinstance(file, str | Path) for file in source):
+        return open_files(source, delimiter)
     if hasattr(source, "read"):
         data = source.read()
         return _from_text(data if isinstance(data, str) else content.decoded(data, kind), kind, delimiter)

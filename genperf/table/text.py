@@ -23,7 +23,7 @@ from genperf.table.latex import Record, tabulars_of
 from genperf.table.records import record_rows
 from genperf.table.shape import COUNTED, TITLES, melted
 from genperf.vocabulary import late, words_of
-from genperf.vocabulary.headers import TIME_WORDS, bare, header_of, is_other_word, units_in
+from genperf.vocabulary.headers import TIME_WORDS, bare, header_of, is_other_word, is_price, units_in
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_scale, is_relative, meant_by, plain_name
 
 #: A table, header first, what was done to find it, and its title.
@@ -51,6 +51,8 @@ _DOUBLE_BARS = late(r"(?m)^\|\|.*\|\|\s*$")
 #: Rows from which the delimiter, the header and the kinds of columns are recognised, and lines of comments or titles
 #: above them in which a header is looked for. Half and double read the tables of experiments/results/settings.md alike.
 FIRST_ROWS = 200
+#: Lines below a table that may state a setting of all its rows. A guess.
+LINES_BELOW = 3
 #: The share of lines that have as many fields as the header, from which on a delimiter is that of a table.
 LEAST_AGREEMENT = 0.5
 #: The same below titles in lines of their own, among blanks, which sentences hold as well. A guess.
@@ -149,32 +151,36 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         # `(images/s)` below the table
         tables[0] = likeliest, steps_to_table, ", ".join(filter(None, (title, below)))
     source = _likeliest_source(tables, name, separator, [*steps, *several_blocks], drawn)
+    lines, (first, last) = text.splitlines(), (int(end(source.lines, default=0)) for end in (min, max))
     # Above a header in the first line stands nothing, and above a drawn table its caption.
-    if drawn:
-        return _with_settings_above(source, [source.caption])
-    lines_above = text.splitlines()[: max(int(min(source.lines, default=0)) - 2, 0)][:FIRST_ROWS]
-    return _with_settings_above(source, lines_above)
+    above = [source.caption] if drawn else lines[: max(first - 2, 0)][:FIRST_ROWS]
+    return _with_settings_around(
+        source, above, [] if source.tables else [*filter(str.strip, lines[last:])][:LINES_BELOW]
+    )
 
 
-def _with_settings_above(source: Source, lines: Sequence[str]) -> Source:
-    """Return a table with the settings of all its runs that the lines above its header state: `# world_size: 16`."""
+def _with_settings_around(source: Source, above: Sequence[str], below: Sequence[str]) -> Source:
+    """Return a table with the settings of all its runs that the lines around it state: `# world_size: 16`, a price."""
     # The nodes of a job are no count of runs that it starts with 1, 2, 4 ranks.
     of_columns = {*map(canonical_of, source.cells), *(LEVELS if counts_vary(source.cells, named=False) else ())}
     stated: dict[str, set[Any]] = {}
-    for line in (line for line in lines if not _LIST.search(line)):
-        # A sentence states sizes alone.
-        is_list, sizes = re.search("[:=]", line) is not None, {*SIZES, "batch", "devices_per_node"}
+    sizes, read_below = {*SIZES, "devices_per_node"}, list[str]()
+    for line in (line for line in (*above, *below) if not _LIST.search(line)):
+        # A sentence states sizes and prices alone, and so does what stands below.
+        is_list = re.search("[:=]", line) is not None and line not in below
         for key, value, unit in facts_of(line.strip("# \t")):
             states = canonical_of(key) is not None if is_list else canonical_of(key) in sizes
-            if states and canonical_of(key) not in of_columns and not unit:
+            if (states or is_price(key)) and canonical_of(key) not in {*of_columns} - {None} and not unit:
                 stated.setdefault(key, set()).add(value)
+                read_below += [line.strip()]
     settings = {key: label(values.pop()) for key, values in stated.items() if len(values) == 1}
     # Counts in headers are those of the runs.
     if not settings or melted(source) is not source:
         return source
     cells = {key: np.full(len(source), value, dtype=object) for key, value in settings.items()}
-    note = step(f"{listed([*map(repr, settings)])} of all rows from the lines above the header")
-    return replace(source, cells={**cells, **source.cells}, steps=(*source.steps, note))
+    note = step(f"{listed([*map(repr, settings)])} of all rows from the lines around the table")
+    ragged = tuple(row for row in source.ragged if row.value.strip() not in read_below)
+    return replace(source, cells={**cells, **source.cells}, steps=(*source.steps, note), ragged=ragged)
 
 
 def _likeliest_source(

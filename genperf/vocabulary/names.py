@@ -121,6 +121,8 @@ LOAD_IN_WORDS = late(rf"{any_of('log.counted')}|(?:num[_ ])?concurrent(?:[ _][a-
 _BETWEEN_WORDS = late(r"[\W_]+|(?<=[a-z])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])(?=[a-z])")
 
 
+#: Where a capital begins a word of a name.
+_CAPITAL = late(r"(?<=[a-z])(?=[A-Z][a-z])")
 #: Words that are written in short, `ckpt`, in full.
 IN_FULL = {short: full for full, listed_words in section("short").items() for short in listed_words}
 
@@ -131,8 +133,8 @@ def words_in(name: str) -> set[str]:
 
 
 def words_in_full(name: str) -> set[str]:
-    """Return the words of a name, each in full: `median_ckpt` is `p50` and `checkpoint`."""
-    return {IN_FULL.get(word, word) for word in words_in(name)}
+    """Return the words of a name, each in full: `p50` and `checkpoint` of `median_ckpt`, `memory` of `MaxMem`."""
+    return {IN_FULL.get(word, word) for word in words_in(_CAPITAL.sub(" ", name))}
 
 
 def level_with(text: str, levels: Collection[str]) -> str:
