@@ -21,6 +21,7 @@ from genperf.panel.meanings import EACH, Meanings, only_match, singular_words
 from genperf.panel.words import GLUED, GRID, machine_in, words_of_question
 from genperf.peaks import device_in
 from genperf.table.clean import is_number
+from genperf.table.facts import SLICE
 from genperf.table.shape import TITLES, VARIANT
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import (
@@ -118,8 +119,8 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     of_runs = next((name for name in legend.names if legend.cells_of_name(name, text)), None)
     machine, remainder = ({}, "") if of_runs is None else machine_in(text)
     if of_runs is not None and not (machine and remainder.strip()):
-        # `8n8g` of a column of such names; a machine is taken apart later.
-        return settings | {SCALE if machine else of_runs: text}, [], options
+        # `8n8g` and `v4-32` of a column of such names; a machine is taken apart later.
+        return settings | {SCALE if machine and SLICE.match(text) is None else of_runs: text}, [], options
     words = _Words(legend, words_of_question(text))
     phrases = words.with_columns_of_numbers(words.read())
     nameless = [name for name, value in phrases if not value and name[0] != "-"]

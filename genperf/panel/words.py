@@ -14,6 +14,7 @@ from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
 from genperf.peaks import device_in
 from genperf.table.cells import Source, source_of
+from genperf.table.facts import SLICE, chips_of
 from genperf.vocabulary import Patterns, any_of, section, words_of
 from genperf.vocabulary.headers import canonical_time, header_of, relative_unit
 from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, plain_name
@@ -32,8 +33,6 @@ _MACHINE = re.compile(
         r"(?=(?:<headers.maker> )*(?:[a-wyz]\S*\d|(?<=[a-z]{3} )\d)))(<name><variant>)(?=:?(?:\s|$))"
     )
 )
-#: A slice of TPUs, `v5p-128` or `TPU v6e-256`: its number is of cores, two a chip, or of chips where these have one.
-_SLICE = re.compile(r"(?i)(?:tpu[ -]?)?(v[34]|v5p|v[56]e|v5lite(?:pod)?)-(\d+)s?(?=:?(?:\s|$))")
 #: What devices are called behind their name, `8 H100 GPUs`.
 _NOUN = re.compile(_FORMS.written(r"(?i) (?:<device>s?|<headers.node>(s?))(?![\w=:-]| \d+(?!\S))"))
 #: Nodes × devices of each, `16x8`, as the value of a count.
@@ -63,9 +62,8 @@ def machine_in(text: str) -> tuple[dict[str, Any], str]:
 
     Of `2x8xh100 7B` the machine is {"device": "h100", "devices": 16.0, "nodes": 2.0}; without nodes it has two entries.
     """
-    if tpus := _SLICE.match(text):
-        cores = 1.0 if "e" in tpus[1].lower() else 2.0
-        text = f"{float(tpus[2]) / cores:g}xtpu-{tpus[1]}{text[tpus.end() :]}"
+    if tpus := SLICE.match(text):
+        text = f"{chips_of(tpus):g}xtpu-{tpus[1]}{text[tpus.end() :]}"
     match = _MACHINE.match(text)
     if match is None:
         return {}, text

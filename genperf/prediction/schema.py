@@ -337,7 +337,7 @@ def _checked(factor: Factor, source: Source, schema: Schema, new_levels: bool = 
         # Each cell is a number, and then one that a count can have.
         faults = faults or dict.fromkeys(np.flatnonzero(factor.positive & (values <= 0)).tolist(), "is not above zero")
         # Half a device does not run.
-        is_whole = counts_devices(factor.name) and factor.lower % 1.0 == factor.upper % 1.0 == 0.0
+        is_whole = factor.integer and counts_devices(factor.name)
         faults = faults or dict.fromkeys(np.flatnonzero(is_whole & (values % 1.0 > 0.0)).tolist(), "is no whole count")
     else:
         values, levels = labels(cells), [*factor.levels, *schema.substituted.get(factor.name, ())]

@@ -22,7 +22,7 @@ from genperf.arrays import Array
 from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, lists_devices, parts_of, source_of, step
 from genperf.table.clean import DURATION, is_number, number_in, seconds_of
-from genperf.vocabulary import Patterns, any_of, is_common, section, words_of
+from genperf.vocabulary import Patterns, any_of, is_common, late, section, words_of
 from genperf.vocabulary.headers import (
     MULTIPLES,
     TIME_UNITS,
@@ -86,6 +86,10 @@ MOST_OF_A_NODE = 16
 MOST_OF_A_FLAG = 6
 #: Seconds since 1970 of the years 2001 to 2100: a time of day, and none that was measured.
 CALENDAR = (1e9, 4.1e9)
+#: A slice of TPUs, `v5p-128` or `TPU v6e-256`: its number is of cores, or of chips where these have one.
+SLICE = late(rf"(?i)(?<!\w)(?:tpu[ -]?)?({any_of('cells.slices', 'cells.slices_of_cores')})-(\d+)s?(?![\w-])")
+#: Chips of the smallest slice that is named by its cores.
+FEWEST_CHIPS = 4.0
 _WITHOUT_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 #: The share of the first values of a run that warm up.
 WARM_UP = 0.1
@@ -271,6 +275,11 @@ def _number(text: str, multiple: str = "") -> float:
     return float(number) * {**MULTIPLES, "G": 1e9}.get(multiple, 1.0)
 
 
+def chips_of(tpus: re.Match[str]) -> float:
+    """Return the chips of a slice of TPUs."""
+    return float(tpus[2]) / (2.0 if tpus[1].lower() in words_of("cells.slices_of_cores") else 1.0)
+
+
 def names_a_count(key: str) -> bool:
     """Tell whether a key counts devices, perhaps beside other words: `A100 cluster, 32 GPUs`."""
     return FORMS.counted.search(key) is not None
@@ -292,6 +301,8 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     """Return the facts of a line, which is looked at several times, in the order of the patterns."""
     if "x" in line or "×" in line:
         line = FORMS.kind_before_product.sub(r"\g<value>x \g<kind>", line)
+    tpus = SLICE.search(line) if "-" in line else None
+    line = line if tpus is None else SLICE.sub(lambda tpus: f"{chips_of(tpus):g} chips", line)
     line_as_written, product = line, None
     if " / s" in line:
         line = FORMS.apart.sub("/", line)
@@ -346,6 +357,7 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
                 if pattern is FORMS.counted and match["nodes"] and _number(match["value"]) <= MOST_OF_A_NODE:
                     facts.append(("nodes", float(match["nodes"]), ""))
     facts += [(match["key"], match["value"], "") for match in FORMS.named.finditer(line)]
+    facts = facts if tpus is None else [("hardware", f"tpu-{tpus[1].lower()}", ""), *facts]
     if product is not None and product[0] not in line:
         # `8x A100 80GB` and `8 V100s` tell the kind as well.
         behind_count = line_as_written[product.end("value") : product.end()]

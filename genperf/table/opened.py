@@ -50,6 +50,7 @@ from genperf.table.text import (
     plain_table,
     read_delimited,
     titled_numbers,
+    titled_pairs,
     with_units,
 )
 from genperf.vocabulary import any_of, late, words_of
@@ -515,6 +516,8 @@ _TYPES = late(rf"^(?:[ \t|<>]*{any_of('cells.types')}(?=[ \t|<>]|$)){{2,}}[ \t|<
 _TITLE = late(r"\A\s*([^\W\d_][^\n:]{8,100}:[ \t]*\r?\n[ \t]*\r?\n)(?=  )")
 #: A line with a comma between thousands alone, behind a key.
 _THOUSANDS_ALONE = late(r"^[^,\n]*[:=→] *\d{1,3},\d{3}(?![\d,])[^,\n]*$", re.MULTILINE)
+#: What a text has that is rows of a name with its numbers each, or pairs below what they are of.
+_KEYED = late(rf"(?i)[^\S\n]{{2}}|\t|:\s|\s{any_of('headers.across')}\s")
 #: Lines without a blank one between them: a header and two rows at least.
 _PARAGRAPH = late(r"(?:^(?=.*\S).*(?:\n|\Z)){3,}", re.MULTILINE)
 
@@ -596,7 +599,8 @@ def _table_or_log(text: str, name: str) -> Source:
     first, _, rest = text.partition("\n")
     # pandas prints the names of values above those of the levels, and beyond them.
     has_levels = len(first) - len(first.lstrip(" ")) >= len(rest.partition("\n")[0].rstrip()) > 0
-    if (table := keyed_lines(text) or (cut_table(text, 0) if has_levels else None)) is not None:
+    table = (keyed_lines(text) or titled_pairs(text)) if _KEYED.search(text) else None
+    if (table := table or (cut_table(text, 0) if has_levels else None)) is not None:
         return read_delimited(table, name, "\t")
     try:
         source = read_delimited(text, name, None)

@@ -16,7 +16,7 @@ from genperf.arrays import AnyArray, Array, Objects
 from genperf.errors import counted, listed
 from genperf.table.cells import MOST_NAMES, SEPARATOR, Cells, Names, Source, Taken, parts_of, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in, seconds_of
-from genperf.table.facts import MOST_OF_A_NODE, PATHS, spelled_in_digits
+from genperf.table.facts import FEWEST_CHIPS, MOST_OF_A_NODE, PATHS, SLICE, chips_of, spelled_in_digits
 from genperf.vocabulary import any_of, late, words_of
 from genperf.vocabulary.headers import MULTIPLES, STATISTIC, canonical_time, header_of, is_price
 from genperf.vocabulary.names import (
@@ -624,7 +624,8 @@ def names_of(column: str, names: list[str]) -> Names | None:
     are_known = len(glued) == len(names) and meaningful == words and all(len(of_name) > 1 for of_name, _ in glued)
     parted = () if are_known else (_counted, _parted)
     in_prose = (_levels_of,) if column == TITLES else ()
-    for reader in (_placed(names, column in PATHS), grid, _pairs, _multiple, *parted, _of_all_kinds, *in_prose):
+    first = (_slice,) if all(map(_slice, names)) else (_placed(names, column in PATHS),)
+    for reader in (*first, grid, _pairs, _multiple, *parted, _of_all_kinds, *in_prose):
         read: Callable[[str], Taken | None] = reader
         parsed, without = _read_alike(reader, names, is_grid=reader is grid)
         keys = {frozenset(values) for values, _ in parsed.values()}
@@ -757,8 +758,6 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
         for word in names.columns:
             numbers = [names.values.get(text, {}).get(word, "") for text in texts]
             called = _with_the_word_before(_spelled_out(word, column, names.columns), different)
-            # `v5e-8` is a slice of so many chips.
-            called = "chips" if word.lower() in words_of("cells.slices") else called
             # `2 GPUs` and `x2` in the column `GPUs` are the number itself.
             itself = plain_name(called) == plain_name(column) or (called == "x" and meant_by(column) in LEVELS)
             itself = itself and len(names.columns) == 1 and not names.kind_column
@@ -925,6 +924,12 @@ def _assigned_settings(names: Sequence[str]) -> Names | None:
 
     values = {name: taken[0] for name in names if (taken := read(name)) is not None}
     return Names(columns=varied, values=values, kind={}, kind_column="", read=read) if varied else None
+
+
+def _slice(name: str) -> Taken | None:
+    """Read `v5e-16` and `v4-32`, slices of TPUs, as their chips."""
+    match = SLICE.fullmatch(name.strip())
+    return None if match is None or chips_of(match) < FEWEST_CHIPS else ({"chips": chips_of(match)}, match[1])
 
 
 def _pairs(name: str) -> Taken | None:

@@ -16,15 +16,32 @@ from msgspec.structs import replace
 
 from genperf.errors import Note, TableError, UnclearTableError, attempted, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, parts_of, source_of, step
-from genperf.table.clean import MISSING, Rejection, is_number, label
+from genperf.table.clean import MISSING, Rejection, is_number, label, number_in
 from genperf.table.content import HEAD_BYTES
 from genperf.table.facts import LONGEST_TITLE, SIZES, facts_of, is_result
 from genperf.table.latex import Record, tabulars_of
 from genperf.table.records import record_rows
 from genperf.table.shape import COUNTED, TITLES, melted
-from genperf.vocabulary import late, words_of
-from genperf.vocabulary.headers import TIME_WORDS, bare, header_of, is_other_word, is_price, units_in
-from genperf.vocabulary.names import LEVELS, canonical_of, counts_scale, is_relative, meant_by, plain_name
+from genperf.vocabulary import any_of, late, words_of
+from genperf.vocabulary.headers import (
+    RELATIVE,
+    TIME_WORDS,
+    bare,
+    header_of,
+    is_other_word,
+    is_price,
+    relative_unit,
+    units_in,
+)
+from genperf.vocabulary.names import (
+    LEVELS,
+    canonical_of,
+    counts_scale,
+    is_efficiency,
+    is_relative,
+    meant_by,
+    plain_name,
+)
 
 #: A table, header first, what was done to find it, and its title.
 Titled = tuple[list[Record], list[Note], str]
@@ -154,9 +171,34 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     lines, (first, last) = text.splitlines(), (int(end(source.lines, default=0)) for end in (min, max))
     # Above a header in the first line stands nothing, and above a drawn table its caption.
     above = [source.caption] if drawn else lines[: max(first - 2, 0)][:FIRST_ROWS]
-    return _with_settings_around(
-        source, above, [] if source.tables else [*filter(str.strip, lines[last:])][:LINES_BELOW]
-    )
+    lines_below = [] if source.tables else [*filter(str.strip, lines[last:])][:LINES_BELOW]
+    is_of_ratios = any(map(is_relative, source.cells)) and not any(map(is_result, source.cells))
+    source = _with_baseline(source, [*above, *lines_below]) if is_of_ratios else source
+    return _with_settings_around(source, above, lines_below)
+
+
+def _with_baseline(source: Source, lines: Sequence[str]) -> Source:
+    """Return a table of speed-ups with the times, or the rates, that they mean by the only one in the lines around.
+
+    `One GPU takes 412 s per epoch` is the time T_1 of the run with so many devices: T_n = T_1·S_1/S_n.
+    """
+    speedups = [n for n in source.cells if is_relative(n) and not is_efficiency(n) and relative_unit(n) == RELATIVE]
+    counts = [name for name in source.cells if counts_scale(name)]
+    facts = [fact for line in lines for fact in facts_of(line.strip("# \t"))]
+    results = [(key, value, unit) for key, value, unit in facts if is_result(key, unit)]
+    of_runs = {value for key, value, _ in facts if counts_scale(key)}
+    if not len(speedups) == len(counts) == len(results) == len(of_runs) == 1:
+        return source
+    ((key, value, unit),) = results
+    ratios, numbers = ([number_in(str(cell).rstrip("xX×")) for cell in source.cells[n]] for n in (*speedups, *counts))
+    base = [ratio for ratio, count in zip(ratios, numbers, strict=True) if count in of_runs]
+    if len(base) != 1 or not all(ratio > 0.0 for ratio in ratios):
+        return source
+    name, is_rate = f"{key} ({unit})" if unit else key, header_of(key).kind == "rate"
+    absolute = [value * (ratio / base[0] if is_rate else base[0] / ratio) for ratio in ratios]
+    note = step(f"'{name}' follows from '{speedups[0]}' and the {value:g} {unit or key} beside the table")
+    cells = {**source.cells, name: np.array([f"{number:.4g}" for number in absolute], dtype=object)}
+    return replace(source, cells=cells, steps=(*source.steps, note))
 
 
 def _with_settings_around(source: Source, above: Sequence[str], below: Sequence[str]) -> Source:
@@ -646,6 +688,27 @@ def named_numbers(text: str) -> str | None:
 
 #: A name, its numbers, and their unit behind them.
 _UNIT_BEHIND = late(r"^([^:\t]{1,60}):(\s[\d., \t]+\d)\s+\(?([^\W\d_][^()]{0,20})\)?$")
+#: `8 GPUs` as a cell.
+_COUNT = late(rf"(?P<number>\d+) (?P<noun>(?:{any_of('headers.device', 'headers.node')})s?)", re.IGNORECASE)
+#: What stands between what was measured and the count that it is over: `tput (seq/s) by #gpus`.
+_OVER = late(rf"\s+{any_of('headers.across')}\s+", re.IGNORECASE)
+
+
+def titled_pairs(text: str) -> str | None:
+    r"""Return pairs of numbers below a title that says of what over which count, as a table; None for another text.
+
+    >>> titled_pairs("tput (seq/s) by #gpus\n8 410\n16 800")
+    '#gpus\ttput (seq/s)\n8\t410\n16\t800'
+    """
+    title, *below = [*filter(None, map(str.strip, text[:HEAD_BYTES].splitlines()))] or [""]
+    rows = [re.split(r"[\s,;:=]+", line) for line in below]
+    if len(title) > LONGEST_TITLE or len(rows) < 2 or any(len(row) != 2 or None in map(parts_of, row) for row in rows):
+        return None
+    for over in _OVER.finditer(title):
+        measured, count = title[: over.start()], title[over.end() :].rstrip(" :")
+        if header_of(measured).kind and counts_scale(count):
+            return "\n".join(map("\t".join, [[count, measured], *rows]))
+    return None
 
 
 def keyed_lines(text: str) -> str | None:
@@ -656,7 +719,7 @@ def keyed_lines(text: str) -> str | None:
     """
     lines = text.splitlines() if len(text) < HEAD_BYTES else []
     # `sync: 1.1 1.2 1.4 (s per step)`
-    lines = [_UNIT_BEHIND.sub(r"\1 (\3):\2", line.strip()) for line in lines]
+    lines = [_named_row(_UNIT_BEHIND.sub(r"\1 (\3):\2", line.strip())) for line in lines]
     cut = (re.split(r":?\s{2,}|\t+|:\s", line) for line in lines)
     # `GPUs: 1 2 4 8`
     cut = ([row[0], *row[1].split(" ")] if len(row) == 2 and " " in row[1] else row for row in cut)
@@ -667,6 +730,20 @@ def keyed_lines(text: str) -> str | None:
         return None
     columns = _upright([row for row in keyed.values() if len(row) == len(keyed[counts[0]])])
     return None if columns is None else "\n".join(map("\t".join, columns))
+
+
+def _named_row(line: str) -> str:
+    """Return a row of counts, `1 GPU  2 GPUs`, and one of numbers with their unit behind, `0.5  0.3  s`, by a name."""
+    *cells, last = re.split(r"\s{2,}|\t+", line.strip())
+    counts = [_COUNT.fullmatch(cell) for cell in (*cells, last)]
+    if len(cells) > 1 and None not in counts and len({count["noun"].rstrip("s") for count in counts if count}) == 1:
+        return f"{last.partition(' ')[2].rstrip('s')}s:  {'  '.join(count['number'] for count in counts if count)}"
+    behind = re.fullmatch(r"(\S+)\s(\D\S*(?: per \S+)?)", last)
+    cells, unit = ([*cells, behind[1]], behind[2]) if behind else (cells, last)
+    name = cells[0] if cells and parts_of(cells[0]) is None else ""
+    numbers = cells[1:] if name else cells
+    is_row = len(numbers) > 2 and all(map(_is_number, numbers)) and header_of(f"x ({unit})").kind
+    return f"{f'{name} ({unit})' if name else unit}:  {'  '.join(numbers)}" if is_row else line
 
 
 def _is_keyed(row: Sequence[str]) -> bool:
