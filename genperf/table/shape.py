@@ -485,9 +485,9 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
         return "given", "", _tidy(match[1]), int(match[2])
     if (match := re.search(rf"(?<!\w)#?(\d+){_ORDINAL}(?!\w)", name, re.IGNORECASE)) is not None:
         return "ordinal", "", _tidy(_REPEAT.sub(" ", f"{name[: match.start()]} {name[match.end() :]}")), int(match[1])
-    found = [(kind, [*of.finditer(name)]) for kind, of in (("before", _BEFORE), ("after", _AFTER))]
+    numbered = [(kind, [*of.finditer(name)]) for kind, of in (("before", _BEFORE), ("after", _AFTER))]
     # `gpus-8 - perf/step_time` is of 8 GPUs, and of no 8 perf.
-    for kind, matches in sorted(found, key=lambda of: not any(meant_by(match["word"]) in LEVELS for match in of[1])):
+    for kind, matches in sorted(numbered, key=lambda of: not any(meant_by(match["word"]) in LEVELS for match in of[1])):
         if len(matches) == 1:
             (match,) = matches
             # `batch_size 64` is of `batch_size`, as `seq_len 1024` is.

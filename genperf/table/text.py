@@ -171,10 +171,10 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     lines, (first, last) = text.splitlines(), (int(end(source.lines, default=0)) for end in (min, max))
     # Above a header in the first line stands nothing, and above a drawn table its caption.
     above = [source.caption] if drawn else lines[: max(first - 2, 0)][:FIRST_ROWS]
-    lines_below = [] if source.tables else [*filter(str.strip, lines[last:])][:LINES_BELOW]
+    around = [] if source.tables else [*filter(str.strip, lines[last:])][:LINES_BELOW]
     is_of_ratios = any(map(is_relative, source.cells)) and not any(map(is_result, source.cells))
-    source = _with_baseline(source, [*above, *lines_below]) if is_of_ratios else source
-    return _with_settings_around(source, above, lines_below)
+    source = _with_baseline(source, [*above, *around]) if is_of_ratios else source
+    return _with_settings_around(source, above, around)
 
 
 def _with_baseline(source: Source, lines: Sequence[str]) -> Source:
