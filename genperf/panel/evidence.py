@@ -17,11 +17,12 @@ from msgspec.structs import replace
 from genperf.arrays import Array, Index, Mask, Objects
 from genperf.errors import TableError
 from genperf.formula import quote_name
-from genperf.formula.amounts import amount
+from genperf.formula.amounts import DURATIONS, amount
 from genperf.panel.options import says_failed
 from genperf.panel.panel import LEAST_GROWTH
 from genperf.table.cells import Cells
 from genperf.table.clean import MISSING, labels, mostly_numbers, numbers, seconds_of
+from genperf.table.facts import CALENDAR
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import (
     MONEY_IN_NAME,
@@ -147,6 +148,13 @@ class TableColumn(Struct, eq=False):
         """What its header says that it measures."""
         return self.header.kind
 
+    @property
+    def is_of_one_day(self) -> bool:
+        """Whether its cells are moments of one day, also in seconds since 1970: of what was watched meanwhile."""
+        days = {day and day[0] for day in map(_DATE.match, self.levels)}
+        in_seconds = self.numeric and bool(min(self.known) > CALENDAR[0] and np.ptp(self.known) < DURATIONS["d"])
+        return in_seconds or (len(days) == 1 and None not in days)
+
     def rows_with(self, text: str, tolerance: float = SAME_LEVEL) -> Mask:
         """Return which rows have a value: a number by the nearest one within a tolerance, relative to it.
 
@@ -215,7 +223,7 @@ def column_from(
         lowest=float(np.min(finite_values, initial=1.0)),
         names_kinds=1 < len(levels) <= max(2.0, MAX_KIND_LEVELS * len(texts)),
         is_statistic=bool(words) and (last in _RANKED or STATISTIC.fullmatch(last) is not None),
-        is_provenance=plain in _PROVENANCE or (bool(levels) and all(map(DATE.match, levels))),
+        is_provenance=plain in _PROVENANCE or (bool(levels) and all(map(_DATE.match, levels))),
         role=role,
     )
     if column.canonical in WAYS and column.score()[0] < 0.0:
@@ -354,7 +362,7 @@ _PREDICTED = (*words_of("columns.predicted"), *words_of("columns.expected"), "lo
 _IDEAL = frozenset(words_of("columns.ideal"))
 _COLLECTIVE = re.compile(any_of("columns.collective"))
 #: A day, perhaps with its time: `2024-01-31 10:00`, `31.1.2024`.
-DATE = re.compile(r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{4})(?!\d)")
+_DATE = re.compile(r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{4})(?!\d)")
 _NUMBER_OF_A_RUN = re.compile(any_of("columns.number_of_a_run"))
 #: In the name of a time: that of all its parts together.
 WHOLE = re.compile(rf"(^|_){any_of('headers.whole')}(_|$)")

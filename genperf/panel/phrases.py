@@ -388,6 +388,9 @@ class _Words(Meanings, dict=True):
         if name == "--scaling" and (kind := self.cell(value) or self.scaled_as(value)):
             # `weak scaling` of a column that says how the runs were scaled, or of titles that do
             return place + 1 + 2 * is_parted, *kind
+        if name == "--scaling" and any(value in words_in(header) for header in self.legend.columns):
+            # `Weak time | Strong time`
+            return place + 1 + 2 * is_parted, value, value
         is_option = sign and name.startswith("--")
         return (place + 1 + 2 * is_parted, name, value.replace(",", "")) if is_option else None
 

@@ -342,7 +342,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         # `best batch`, and the best of what a column names, ask for something else.
         asks_another = any(column_named(word, columns) for k in superlatives for word in words[k + 1 : k + 2])
         of_kinds = any(
-            cells.dtype.kind == "O" and not mostly_numbers(labels(cells).tolist()) for cells in columns.values()
+            cells.dtype.kind == "O" and not mostly_numbers(labels(cells).tolist())
+            for name, cells in columns.items()
+            if name not in self.source.names
         )
         if asks_another or of_kinds or phase_columns(columns) or not (variants := variants_of(columns)):
             return self

@@ -19,7 +19,6 @@ from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.panel.evidence import (
     CELL_ROUNDING,
-    DATE,
     EXTRINSIC,
     LEAST_CHANGE,
     MEASURED_DIGITS,
@@ -1379,9 +1378,7 @@ def _with_series(reading: Reading, roles: Roles, settings: Sequence[TableColumn]
             few = len(series) > 1 and len(counts) and have_few_counts(series, counts)
             # Nor where no count was run at two of them.
             apart = bool(scale) and _combination_count([columns[name], columns[str(scale)]]) == len(np.unique(counts))
-            # Times of one day are of what was watched meanwhile.
-            days = {day and day[0] for day in map(DATE.match, columns[name].levels)}
-            if series and (are_single_runs(series) or few or apart or (len(days) == 1 and None not in days)):
+            if series and (are_single_runs(series) or few or apart or columns[name].is_of_one_day):
                 del series[name]  # nearly each run is of another place or day: that separates no series
         if {*texts}.isdisjoint(series):
             series = {}  # batches alone name none

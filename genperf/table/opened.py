@@ -841,7 +841,7 @@ def understood(
     has_blanks = any(
         not _BLANKS.isdisjoint(cells.tolist()) for cells in table.cells.values() if cells.dtype.kind == "O"
     )
-    table = _with_failures(table) if has_blanks else table
+    table = _with_failures(_without_empty_rows(table)) if has_blanks else table
     table = shape.with_variants(table) if shape.VARIANT in named and shape.VARIANT not in table.columns else table
     apart = table if named else facts.with_facts(shape.melted(table))
     numeric = _with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})
@@ -926,7 +926,8 @@ def _without_rows_of_others(source: Source) -> Source:
             # `mean` beside `p95` and `max` is what was measured.
             runs = [c for c in texts - means - spreads if not _STATISTIC.fullmatch(str(c).strip().lower())]
             of_others = means | spreads if runs else spreads
-            of_others |= {c for c in sums if _sums_counts(source, np.asarray(cells == c, dtype=bool))}
+            if sums and _sums_counts(source, np.isin(cells.astype(str), [*sums])):
+                of_others |= sums
             row, what = "row", "about the others"
         rows = source.cells[name].tolist() if of_others else []
         is_run = np.array([cell not in of_others for cell in rows], dtype=bool)
@@ -937,10 +938,32 @@ def _without_rows_of_others(source: Source) -> Source:
     return source
 
 
+def _without_empty_rows(source: Source) -> Source:
+    """Leave out rows that have neither a count nor a result where the others have both: evaluations beside steps."""
+    texts = {n: labels(cells) for n, cells in source.cells.items() if cells.dtype.kind == "O"}
+    kinds = [[n for n in texts if of(n)] for of in (counts_scale, lambda n: header_of(n).kind in ("time", "rate"))]
+    has_any = [np.any([~np.isin(texts[n], [*_BLANKS]) for n in names], axis=0) for names in kinds]
+    is_empty = ~(has_any[0] | has_any[1]) if all(kinds) else np.zeros(len(source), dtype=bool)
+    if not is_empty.any() or not (has_any[0] & has_any[1]).any():
+        return source
+    report = f"{counted(int(is_empty.sum()), 'row')} without a count and a result left out"
+    return source.take(np.flatnonzero(~is_empty)).changed(report)
+
+
 def _sums_counts(source: Source, is_sum: AnyArray) -> bool:
-    """Tell whether a row has the sum of the counts of the others: the `total` of the phases of a step has their own."""
+    """Tell whether rows have the sum of the counts above each: the `total` of the phases of a step has their own."""
     counts = [np.array([number_in(cell) for cell in labels(c)]) for n, c in source.cells.items() if counts_scale(n)]
-    return is_sum.sum() == 1 and any(len(c) > 2 and c[is_sum].sum() == c[~is_sum].sum() > 0.0 for c in counts)
+    ends = np.flatnonzero(is_sum).tolist()
+    # Subtotals are of the rows since the one before, and a grand total of all.
+    runs = [np.flatnonzero(~is_sum[:end]) for end in ends]
+    since = [rows[rows > begin] for begin, rows in zip([-1, *ends], runs, strict=False)]
+    return any(
+        all(
+            len(rows) > 1 and c[end] in (c[rows].sum(), c[of].sum())
+            for end, rows, of in zip(ends, runs, since, strict=True)
+        )
+        for c in counts
+    )
 
 
 def _without_idle(source: Source, named: Collection[str]) -> Source:

@@ -163,9 +163,13 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     scalars = {key: item for key, item in value.items() if not isinstance(item, list | dict)}
     arrays = {key: item for key, item in value.items() if isinstance(item, list)}
     objects = {key: item for key, item in value.items() if isinstance(item, dict)}
+    by_counts = [key for key, item in objects.items() if _are_by_count(item, dict)]
+    if 1 < len(by_counts) < len(objects) and not arrays:
+        # What stands beside runs by counts are the settings of all, which a record has by itself.
+        scalars |= {key: objects.pop(key) for key in [*objects] if key not in by_counts}
     by_name: list[dict[str, Any]] = []
     are_numbered = not arrays and all(re.search(r"\d", key) for key in objects) and not any(map(is_result, scalars))
-    if len(objects) > 1 and (are_numbered or len(objects) == len(value)):
+    if len(objects) > 1 and (are_numbered or len(objects) in (len(value), len(by_counts))):
         numbers = [str(row) for row in range(len(next(iter(objects.values()))))]
         if numbers and all([*cells] == numbers for cells in objects.values()):
             return _records_in({key: [*cells.values()] for key, cells in objects.items()}, depth)

@@ -360,6 +360,14 @@ def _with_columns_of_quantities(source: Source) -> Source:
     """Turn `metric,value` beside the counts into a column of each metric, with the unit that a column states."""
     words = (VALUE, *words_of("headers.value_of_several"))
     values = [name for name in source.cells if plain_name(name).endswith(words)]
+    statistics = [name for name in source.cells if STATISTIC.fullmatch(name.lower())]
+    naming = [name for name in source.cells if plain_name(name) in words_of("headers.name_of_quantities")]
+    if statistics and len(naming) == 1 and not values:
+        # `metric,p50,p99`: each statistic of a metric is a quantity.
+        source = _stacked(source, "statistic", statistics, {VALUE: {n: n for n in statistics}})
+        pairs = zip(*(labels(source.cells[n]).tolist() for n in (naming[0], "statistic")), strict=True)
+        named = {naming[0]: np.array([*map(" ".join, pairs)], dtype=object)}
+        source, values = replace(source, cells={**source.without(["statistic"]).cells, **named}), [VALUE]
     stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
     counts = [n for n, cells in source.cells.items() if n not in values and mostly_numbers(labels(cells).tolist())]
     if len(values) != 1 or not counts:

@@ -373,7 +373,7 @@ def _with_one_header(records: Sequence[Record]) -> list[Record]:
     if len(records) < 3 or len(records[0][1]) != len(records[1][1]):
         return list(records)
     (_, upper), (line, lower), *rows = records
-    if upper[0] and rows[0][1][0] and not any((lower[0], *rows[0][1][1:])):
+    if rows[1:] and upper[0] and rows[0][1][0] and not any((lower[0], *rows[0][1][1:])):
         # Below the levels of its columns pandas writes what its rows are called; the corner names the upper level.
         nouns = [word for word in re.findall(r"[^\W\d_]+", upper[0]) if meant_by(word) in LEVELS]
         upper = ["", *(" ".join((cell, *nouns[-1:])) for cell in upper[1:])]
@@ -835,7 +835,9 @@ def with_units(table: Sequence[Record]) -> list[Record]:
     are_units = [u not in unit_less and not _is_number(u) and (certain or not is_other_word(u)) for u in units]
     further_units = {unit for unit, is_unit in zip(units, are_units, strict=True) if not is_unit}
     below = [cell for cell, is_unit in zip(rows[0][1], are_units, strict=False) if is_unit]
-    if not below or not further_units <= unit_less or not (certain or all(map(parts_of, below))):
+    # Names over several columns stand in the first of them: their second line has no units.
+    is_upper = not all(itertools.compress(head, are_units))
+    if is_upper or not below or not further_units <= unit_less or not (certain or all(map(parts_of, below))):
         return list(table)
     return [(line, [f"{n} ({u})" if k else n for n, u, k in zip(head, units, are_units, strict=True)]), *rows]
 
