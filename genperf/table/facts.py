@@ -105,7 +105,9 @@ _HAN = "|".join(words_of("log.counted_without_blank"))
 #: `two GPUs`, `双卡`: numbers in letters before what is counted.
 _NUMBERS = {word: digits for digits, words in section("numbers").items() for word in words}
 _IN_LETTERS = "|".join(sorted(_NUMBERS, key=len, reverse=True))
-_PARTS = frozenset((*chain.from_iterable(PHASES.values()), *words_of("log.part"), *words_of("headers.response")))
+#: What stands bare before a time: parts of a step, the time of a request, a statistic.
+_TIMED = ("log.part", "headers.response", "headers.statistic")
+_PARTS = frozenset((*chain.from_iterable(PHASES.values()), *chain.from_iterable(map(words_of, _TIMED))))
 _COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))
 #: What a line of a log may hold.
 FORMS = Patterns(
@@ -332,6 +334,8 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
         line = FORMS.of_slurm.sub(lambda match: "--nodes=" if match["nodes"] else "--gpus-per-node=", line)
     if " = " in line:
         line = FORMS.comes_to.sub(r"\g<value> \g<unit>", line)
+    if "%" in line:
+        line = FORMS.share_before.sub(r"\g<key>: \g<value>%", line)
     if "/s)" in line:
         line = FORMS.in_short.sub(r"\g<short>", line)
     if "(" in line:
@@ -545,6 +549,8 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
     is_job = pattern is FORMS.flag and len(key) == 1 and len(value) > MOST_OF_A_FLAG
     if value in ("nan", "inf") or is_unused or is_job or (pattern in (FORMS.counted, FORMS.in_path) and not counts):
         return True
+    if pattern is FORMS.in_path and is_result(match.string[: match.end("key")].rpartition(" ")[2]):
+        return True  # `TFLOPS/GPU=361`
     if unit and _measures(unit) and (counts or ("/" in unit and FORMS.counted.search(key_as_written))):
         return True  # `4 GPUs: 385 img/s`, `on 4 GPUs: 385 img/s`: the count is the fact
     if pattern is FORMS.pair and _is_no_pair(match, key, value, unit, counts):
@@ -606,6 +612,8 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
         key = f"{step['step']} time" if step and key == "time" else key
     elif pattern is FORMS.member:
         key = "world_size"
+    elif groups.get("ended"):
+        key = "took"
     elif pattern is FORMS.flag and groups["key"] == "n" and FORMS.launched.search(match.string):
         key = "np"
     else:
@@ -615,7 +623,7 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
         if pattern is FORMS.pair and " " in key and match.string[match.end("key") :][:1] == "=":
             # `launching world_size=4`, of a program: the words before are of the sentence.
             last, is_known = key.rsplit(" ", 1)[1], canonical_of(key) or header_of(key).kind or counts_scale(key)
-            of_code = canonical_of(last) in WAYS or ("_" in last and _is_count(last) and "worker" not in last)
+            of_code = canonical_of(last) in SIZES or ("_" in last and _is_count(last) and "worker" not in last)
             key = last if of_code and not is_known else key
     if groups.get("rate") and not unit:
         # `requests: 7482 124.7/s`: how many, and how many a second.
@@ -845,7 +853,7 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
                     runs.append(run := run.following(number))
                 if counted_keys and measured_keys:
                     run.forget(run.carried & run.of_result - counted_keys)
-                run.add(key, value, unit, tested)
+                run.add(key, value, unit, tested and not of_settings)
                 run.heading = run.heading or (heading_text if is_result(key, unit) else "")
             run.of_result |= counted_keys if measured_keys else set()
             # `8 nodes: out of memory` below a run of four is of eight.

@@ -512,6 +512,8 @@ _FRAMES = (
 #: A line below the names of a data frame that says of which type each column is: `<int> <dbl>`, `| i64 | f64 |`.
 _TYPES = late(rf"^(?:[ \t|<>]*{any_of('cells.types')}(?=[ \t|<>]|$)){{2,}}[ \t|<>]*$", re.MULTILINE)
 
+#: `610 ± 8`, where blanks may part cells.
+_SCATTER = late(r"(?<=\d)[ \t](?:±|\+/-)[ \t]?(?=\d)")
 #: `Benchmarks (throughput per GPU, tok/s):` above an empty line, which is no header.
 _TITLE = late(r"\A\s*([^\W\d_][^\n:]{8,100}:[ \t]*\r?\n[ \t]*\r?\n)(?=  )")
 #: A line with a comma between thousands alone, behind a key.
@@ -524,7 +526,7 @@ _PARAGRAPH = late(r"(?:^(?=.*\S).*(?:\n|\Z)){3,}", re.MULTILINE)
 
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     """Read a text by what it begins with: events, JSON, a web page, a literal, an outline; else as a table or a log."""
-    text = _TYPES.sub("", text.translate(_FRAMES))
+    text = _SCATTER.sub("±", _TYPES.sub("", text.translate(_FRAMES)))
     if (
         delimiter is None
         and (events := documents.of_events(text)) is not None

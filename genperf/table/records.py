@@ -91,7 +91,9 @@ def pairs_of_lines(text: str) -> dict[int, dict[str, str]] | None:
     records = {}
     for number, line in enumerate((match[0] for match in re.finditer("^.*$", text, re.MULTILINE)), 1):
         if line.strip() and not line.lstrip().startswith("#"):
-            pairs = _pairs(re.sub(r"\s*=\s*", "=", line.strip(" \t,;|")))
+            # `step_time = 1.3 s (gpus=16, tp=4)`
+            listed_behind = re.sub(r" \(([^()]*=[^()]*)\)$", r", \1", line.strip(" \t,;|"))
+            pairs = _pairs(re.sub(r"\s*=\s*", "=", listed_behind))
             if pairs is None:
                 return None
             records[number] = pairs

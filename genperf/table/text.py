@@ -1120,8 +1120,11 @@ def guess_delimiter(text: str) -> str:
         agreed, fewer = agreements[RUNS]
         aligned = best == "\t" and agreed >= share and 1 < fewer < width
         # `1    5,180` below a header of two names, perhaps `# GPUs   img/s`: its commas part thousands.
-        header = text.strip().partition("\n")[0]
-        grouped = best not in header and agreed >= share and len(_split(header, RUNS)) == fewer > 1
+        split_lines = (
+            (line, len(_split(line, RUNS))) for line in text.split("\n")[: FIRST_ROWS + 1] if agreed >= share
+        )
+        header, names = next((pair for pair in split_lines if pair[1] > 1), (best, 0))
+        grouped = best not in header and names == fewer > 1
         return RUNS if aligned or grouped or share < LEAST_AGREEMENT <= agreed else best
     blanks, runs = agreement(" ", 0), agreement(RUNS, 0)
     titled = agreements[RUNS][0] >= AGREEMENT_OF_TITLED > blanks[0]
