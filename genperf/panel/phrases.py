@@ -146,7 +146,9 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     elif best and not (is_list or words.compared):
         # `which is fastest`, where kinds of runs were measured
         has_count_or_kinds = has_count or (
-            any(map(_OF_KINDS.fullmatch, words.words)) and any(legend.columns[n].distinct > 1 for n in legend.of_names)
+            _OF_A_PLAN.isdisjoint(values.keys() - {"--price"})
+            and any(map(_OF_KINDS.fullmatch, words.words))
+            and any(legend.columns[n].distinct > 1 for n in legend.of_names)
         )
         values |= _best_wanted(best, {*values}, bool(nameless), has_count_or_kinds)
     if is_list or has_job or has_count or not {f"--{LAYOUT}", "--best", "--each"}.isdisjoint(values):
@@ -172,7 +174,8 @@ def _best_wanted(best: Sequence[str], names: set[str], has_nameless: bool, has_c
     if not (has_nameless or has_count or names > {*best, *_OF_A_PLAN}):
         return {"--best": [best[-1].lower()]} if best[-1].lower() not in words_of("headers.worst") else {}
     # `which is fastest on 64 gpus`, of the settings that are left open
-    is_of_open = has_count and not names & {f"--{LAYOUT}", *_OF_A_PLAN} - {"--price"}
+    of_one_count = ("--samples", "--tokens") if any(n == SCALE or meant_by(n) in LEVELS for n in names) else ()
+    is_of_open = has_count and not names & {f"--{LAYOUT}", *_OF_A_PLAN} - {"--price", *of_one_count}
     return {"--each": [best[-1].lower()]} if is_of_open else {}
 
 

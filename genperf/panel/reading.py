@@ -738,7 +738,8 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     nameless = scale not in mapped.values() and canonical_of(scale) is None
     # A column without a name of a count, with which every time grows much, is a size.
     times = [c.name for c in reading.with_role("measured") if c.kind == "time"]
-    without_unit = scale.partition(" (")[0]
+    # `size (B)`, `message_mb`
+    without_unit = re.split(r" \(|[_\s][kmgt]?i?b(?:ytes)?$", scale, flags=re.IGNORECASE)[0]
     counts_nothing = noun_of(without_unit) == without_unit and not any(map(meant_by, words_in(without_unit)))
     times_grow = bool(times) and all(reading.growth(n) > SIZE_GROWTH for n in times)
     sized = is_size(scale) or (nameless and counts_nothing and times_grow)
