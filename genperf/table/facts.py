@@ -303,9 +303,7 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     """Return the facts of a line, which is looked at several times, in the order of the patterns."""
     if "x" in line or "×" in line:
         line = FORMS.kind_before_product.sub(r"\g<value>x \g<kind>", line)
-    tpus = SLICE.search(line) if "-" in line else None
-    line = line if tpus is None else SLICE.sub(lambda tpus: f"{chips_of(tpus):g} chips", line)
-    line_as_written, product = line, None
+    line_as_written, product, tpus = line, None, SLICE.search(line) if "-" in line else None
     if " / s" in line:
         line = FORMS.apart.sub("/", line)
     if FORMS.letter.search(line):
@@ -420,6 +418,8 @@ def _pairs_of_lists(lists: re.Match[str]) -> str:
 @lru_cache(maxsize=16)
 def _in_digits(line: str) -> str:
     """Return a line whose counts in letters, and those before a kind of device, are in digits."""
+    if "-" in line:
+        line = SLICE.sub(lambda tpus: f"{chips_of(tpus):g} chips", line)
     is_heading = line.startswith("#") or FORMS.glued.match(line) is not None
     line = (FORMS.glued if is_heading else FORMS.glued_in_line).sub(r"\1 ", FORMS.glued_twice.sub(r"\1 \2, \3 ", line))
     kind = FORMS.product.search(line) or FORMS.kind_before.search(line)
@@ -531,7 +531,9 @@ def _names_a_variant(name: str, of_any: bool) -> bool:
     That of a time has a sign of a name, `fp16` or `DDP`: parts of a run are timed as well.
     """
     words = {*re.split(r"[\s_-]+", name.lower())}
-    measures = is_result(name) or is_relative(name) or meant_by(name) in LEVELS or "per" in words
+    # `bs 8` is a setting.
+    is_size = canonical_of(re.sub(r"\W*\d+", "", name)) in SIZES
+    measures = is_size or is_result(name) or is_relative(name) or meant_by(name) in LEVELS or "per" in words
     others = {*_NO_PARTS, *words_of("headers.statistic"), *words_of("headers.whole")}
     is_name = of_any or re.search(r"[A-Z\d]", name) or re.search(any_of("cells.frameworks"), name)
     return bool(is_name) and not (measures or words & others or all(map(is_common, words)))

@@ -691,7 +691,7 @@ _UNIT_BEHIND = late(r"^([^:\t]{1,60}):(\s[\d., \t]+\d)\s+\(?([^\W\d_][^()]{0,20}
 #: `8 GPUs` as a cell.
 _COUNT = late(rf"(?P<number>\d+) (?P<noun>(?:{any_of('headers.device', 'headers.node')})s?)", re.IGNORECASE)
 #: What stands between what was measured and the count that it is over: `tput (seq/s) by #gpus`.
-_OVER = late(rf"\s+{any_of('headers.across')}\s+", re.IGNORECASE)
+_OVER = late(rf"\s+(?!per){any_of('headers.across')}\s+", re.IGNORECASE)
 
 
 def titled_pairs(text: str) -> str | None:
