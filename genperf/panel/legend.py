@@ -48,6 +48,7 @@ class NamedColumn(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     distinct: int = 0  #: How many different cells it has.
     ends: tuple[float, ...] = ()  #: The least and the largest of its numbers.
     values: tuple[str, ...] = ()  #: Its numbers, ascending, where they are so few that a question may compare them.
+    unit: str = ""  #: That of its cells, `3.1 kW`.
 
 
 class RunPrice(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -136,12 +136,14 @@ class Meanings(Struct, dict=True):
     def limits_memory(self) -> bool:
         """Whether cells name devices by their memory, `A100-80GB`, and how much of it is used was measured."""
         cells = (cell for entry in self.legend.columns.values() for cell in entry.levels)
-        return any(map(MEMORY_IN_NAME.search, cells)) and any(bytes_of(header_of(n).unit) for n in self.legend.columns)
+        return any(map(MEMORY_IN_NAME.search, cells)) and any(
+            bytes_of(entry.unit or header_of(name).unit) for name, entry in self.legend.columns.items()
+        )
 
     @cached_property
     def measures_power_alone(self) -> bool:
         """Whether a power was measured, and no energy."""
-        units = {unit_of(header_of(name).unit)[0] for name in self.legend.columns}
+        units = {unit_of(entry.unit or header_of(name).unit)[0] for name, entry in self.legend.columns.items()}
         is_energy = {"J", "Wh"} & units or any("energy" in words_in(name) for name in self.legend.columns)
         return "W" in units and not is_energy
 

@@ -63,6 +63,7 @@ def legend_of(
     that were taken apart (`8xA100`) and of columns with one value; None keeps all.
     """
     columns = {name: _of_cells(labels(cells).tolist()) for name, cells in source.columns.items()}
+    columns = {name: replace(entry, unit=source.units.get(name, "")) for name, entry in columns.items()}
     columns |= {name: NamedColumn(numeric=True) for name in derived if name not in columns}
     for name, taken in source.names.items():
         # Rows may have been left out since its names were taken apart.
