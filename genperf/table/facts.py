@@ -316,6 +316,9 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     size = FORMS.size_before.search(line)
     if size is not None and (size["size"].lower() not in _COUNTERS or FORMS.counted.search(line)):
         line = FORMS.size_before.sub(r"\g<size>=\g<value>", line)
+    of_each = FORMS.setting_of_each.fullmatch(line) if ", " in line else None
+    if of_each is not None and not _is_count(of_each["key"]):
+        return ()
     if " at " in line or " for " in line:
         line = FORMS.set_at_counts.sub("", line)
     if " tokens" in line:
@@ -885,6 +888,12 @@ def _add_settings_below(runs: Sequence[Run], lines: Sequence[str]) -> None:
     *_, last = [line for line in lines if line] or [""]
     facts = {key: value for key, value, unit in facts_of(last) if canonical_of(key) and not is_result(key, unit)}
     prices = {key: values[-1] for run in runs for key, values in run.values.items() if is_price(key)}
+    of_each = FORMS.setting_of_each.fullmatch(last)
+    if of_each is not None and canonical_of(of_each["key"]) is not None:
+        # `Global batch: 1024, 2048, 4096` below three runs.
+        values = of_each["values"].split(", ")
+        for run, value in zip(runs, values if len(values) == len(runs) else (), strict=False):
+            run.add(of_each["key"], float(number_in(value)))
     if len(runs) > 2 and not any(map(_is_count, facts)) and not _has_result(last):
         facts |= prices if len(prices) == 1 else {}
         of_others = {canonical_of(key) for run in runs[:-1] for key in run.values} - {None}
