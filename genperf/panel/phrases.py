@@ -456,6 +456,8 @@ class _Words(Meanings, dict=True):
             if self.cell(self.words[place]):
                 # The 13B of `13B seq len 8192` is a network.
                 return None
+            if self.sizes and value[-1] in "BbMm" and meant_by(name) != "parameters":
+                return self.read_size(place, place + 1, None, value)
             name, end = next(((n, k) for n, k in shorter if n), (name, end))
         done = [n for n in self.legend.columns if WORK_OF_A_RUN.fullmatch(plain_name(n)) and noun in words_in(n)]
         if not name and len(done) == 1 and noun not in self.work_counted:

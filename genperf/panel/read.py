@@ -413,10 +413,15 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         """
         of_plan = {"samples", "tokens"} & self.options.keys()
         divisors = self.reading.divisors
-        counted = [(n, number) for n in names if n in divisors and (number := amount(self.at[n])) is not None]
+        # Beside a rate of all it is asked how long so many take.
+        has_rate = any(c.kind == "rate" and not c.header.shared for c in self.reading.with_role("measured"))
+        amounts = {n: amount(self.at[n]) for n in names if n in divisors or has_rate}
+        counted = [(n, number) for n, number in amounts.items() if number is not None]
         if len(counted) != 1 or of_plan:
             return self
         ((name, number),) = counted
+        if name not in divisors:
+            self = replace(self, at={n: text for n, text in self.at.items() if n != name})
         text = f"{number:.15g} steps" if STEPS.fullmatch(plain_name(name)) else f"{number:.15g}"
         return replace(self, options={**self.options, "tokens" if IN_TOKENS.search(name) else "samples": text})
 

@@ -24,6 +24,7 @@ from genperf.vocabulary import late
 
 #: Rows or columns over which a cell of a web page stands, at most.
 _MOST_SPANNED = 100
+_HEADING = late(r"h[1-6]")
 
 
 class _Tables(HTMLParser):
@@ -32,8 +33,9 @@ class _Tables(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.tables: list[list[dict[int, list[str]]]] = []
-        #: The `<caption>` of each table.
+        #: The `<caption>` of each table, or else the heading right above it, and the last heading.
         self.captions: list[list[str]] = []
+        self.heading: list[str] = []
         #: For rows of the last table that are still to come, the cells that reach into them from above.
         self.below: dict[int, dict[int, list[str]]] = {}
         #: The cell or the caption that the text which comes next belongs to.
@@ -43,10 +45,12 @@ class _Tables(HTMLParser):
         """Begin a table, a caption, a row or a cell, which stands in all rows and columns that it spans."""
         if tag == "table":
             self.tables.append([])
-            self.captions.append([])
-            self.below, self.text = {}, None
+            self.captions.append(self.heading)
+            self.below, self.text, self.heading = {}, None, []
+        elif _HEADING.fullmatch(tag):
+            self.text = self.heading = []
         elif tag == "caption" and self.tables:
-            self.text = self.captions[-1]
+            self.text = self.captions[-1] = []
         elif tag == "tr" and self.tables:
             self.tables[-1].append(self.below.pop(len(self.tables[-1]), {}))
             self.text = None
@@ -62,7 +66,7 @@ class _Tables(HTMLParser):
                 self.below.setdefault(further, {}).update(cells)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th", "tr", "table", "caption"):
+        if tag in ("td", "th", "tr", "table", "caption") or _HEADING.fullmatch(tag):
             self.text = None
 
     def handle_data(self, data: str) -> None:
@@ -91,8 +95,8 @@ def _on_one_line(pieces: Sequence[str]) -> str:
 
 
 _COMMENT = late(r"<!--.*?-->", re.DOTALL)
-#: A table of HTML in a text, without another one in it.
-_HTML_TABLE = late(r"<table\b(?:(?!<table\b).)*?</table>", re.DOTALL | re.IGNORECASE)
+#: A table of HTML in a text, without another one in it, and the heading right above it.
+_HTML_TABLE = late(r"(<h[1-6]\b[^<]*</h[1-6]>\s*)?<table\b(?:(?!<table\b).)*?</table>", re.DOTALL | re.IGNORECASE)
 
 
 def with_drawn_tables(text: str) -> str:
@@ -104,6 +108,7 @@ def with_drawn_tables(text: str) -> str:
 
     def drawn(table: re.Match[str]) -> str:
         lines = drawn_tables(table[0])
+        lines = f"\n{lines}" if table[1] and table.start() and table.string[table.start() - 1] != "\n" else lines
         return lines + "\n" * max(0, table[0].count("\n") - lines.count("\n"))
 
     without_comments = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)

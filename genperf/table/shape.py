@@ -695,7 +695,7 @@ def _without_jobs(column: str, names: Sequence[str]) -> Names | None:
     jobs = [[int(number) for number in _OF_A_JOB.findall(name)] for name in names]
     differ = all(jobs) and len({*map(tuple, jobs)}) == len(names)
     # Sizes are multiples of the smallest.
-    number_jobs = differ and any(numbers[0] % min(jobs)[0] for numbers in jobs)
+    number_jobs = differ and (not min(jobs)[0] or any(numbers[0] % min(jobs)[0] for numbers in jobs))
     same = set.intersection(*({*_WORDLESS.findall(name)} for name in names))
 
     def stripped(name: str) -> str:

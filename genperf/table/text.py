@@ -61,7 +61,7 @@ _GROUPS = late(r"(\d)\n(\d{3})(?!\d)")
 _BEFORE_A_LETTER = late(r"(?<=\w\w)\n(?=[A-Za-z](?: ?[(\[][^\n()\[\]]*[)\]])?(?:\n|$))")
 #: `# (B) (us) (GB/s)`, below the names of a commented header.
 _UNITS = late(r"#\s*(?:[(\[][^\s()\[\]]+[)\]]\s*)+")
-_BRACKETED = late(r"[(\[][^()\[\]\d]+[)\]]")
+_BRACKETED = late(r"[(\[](?:1/)?[^()\[\]\d]+[)\]]")
 _THOUSANDS = late(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 #: `||GPUs||img/s||`, a header in Jira.
 _DOUBLE_BARS = late(r"(?m)^\|\|.*\|\|\s*$")
@@ -414,17 +414,21 @@ def _fullest_block(records: list[Record]) -> tuple[list[Record], list[Note]]:
         shared += [left & right for left, right in itertools.combinations(names, 2)]
     if not any(len(names) > 1 or any(meant_by(name) in LEVELS for name in names) for names in shared):
         return records, []
-    tables: list[list[Record]] = []
+    titles, tables = list[str](), list[list[Record]]()
     for start, end in spans:
         filled = [(line, row[start:end]) for line, row in rows if sum(map(bool, row[start:end])) > 1]
+        above = [row[start] for line, row in rows if filled and line < filled[0][0] and row[start]]
         for _, table in _at_headers(filled, 0, (), ()):
             columns = [k for k in range(end - start) if any(row[k] for _, row in table)]
             tables.append(_with_one_header([(line, [row[k] for k in columns]) for line, row in table]))
+            titles.append(" ".join(above))
 
     def columns_of_numbers(table: list[Record]) -> int:
         return sum(all(_is_number(row[k]) for _, row in table[1:]) for k in range(len(table[0][1])))
 
     complete = [table for table in tables if len(table) > 1]
+    if len(complete) == len(tables) == len({*titles} - {""}) > 1 and len({tuple(table[0][1]) for table in tables}) == 1:
+        return _as_one([*zip(titles, tables, strict=True)], [], "")[:2]
     text = f"{len(complete)} tables stand beside and below each other: the one of most numbers is read"
     return (max(complete, key=columns_of_numbers), [step(text)]) if complete else (records, [])
 
@@ -828,7 +832,7 @@ def with_units(table: Sequence[Record]) -> list[Record]:
     if len(table) < 3 or len(table[0][1]) != len(table[1][1]):
         return list(table)
     (line, head), (_, units_row), *rows = table
-    units = [cell.strip("()[]") for cell in units_row]
+    units = [cell.strip("()[]").removesuffix("count") for cell in units_row]
     # Among several, any word in brackets is a unit.
     certain = len(head) > 1 and any(units) and all(map(_BRACKETED.fullmatch, filter(None, units_row)))
     # What says that a column has no unit, or what it counts: a batch of samples.
@@ -840,7 +844,10 @@ def with_units(table: Sequence[Record]) -> list[Record]:
     is_upper = not all(itertools.compress(head, are_units))
     if is_upper or not below or not further_units <= unit_less or not (certain or all(map(parts_of, below))):
         return list(table)
-    return [(line, [f"{n} ({u})" if k else n for n, u, k in zip(head, units, are_units, strict=True)]), *rows]
+    # `1/s` below `Tokens`, and below `Tokens/s`, which has it.
+    over = [u[1:] if u[:2] == "1/" and header_of(n).kind != "rate" else "" for n, u in zip(head, units, strict=True)]
+    behind = [end if u[:2] == "1/" else f" ({u})" for end, u in zip(over, units, strict=True)]
+    return [(line, [n + end if k else n for n, end, k in zip(head, behind, are_units, strict=True)]), *rows]
 
 
 def _is_header(head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:

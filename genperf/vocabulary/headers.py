@@ -220,6 +220,9 @@ def header_of(column: str) -> Header:
     rate_at_end = _rate(sides, ()) if len(sides) > 1 else None
     if rate_at_end is not None and rate_at_end.counted not in DEVICE_WORDS:
         return replace(rate_at_end, shared=rate_at_end.shared or path.rpartition("/")[-1] in DEVICE_WORDS)
+    if rate_at_end is None and sides and path.rpartition("/")[-1].lower() in _RATES:
+        # `throughput/step_ms` stands in a section of this name.
+        text = metric if (of_time := _time(sides, ())) is not None and of_time.of else text
     name, unit = _parted(text)
     if "/" in unit and (of_unit := header_of(unit)).kind == "time":
         return of_unit  # `speed [s/it]`
