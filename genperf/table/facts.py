@@ -283,8 +283,8 @@ def chips_of(tpus: re.Match[str]) -> float:
 
 
 def names_a_count(key: str) -> bool:
-    """Tell whether a key counts devices, perhaps beside other words: `A100 cluster, 32 GPUs`."""
-    return FORMS.counted.search(key) is not None
+    """Tell whether a key counts devices, perhaps beside other words, or is a size: `A100 cluster, 32 GPUs`, `bs 8`."""
+    return FORMS.counted.search(key) is not None or FORMS.size_before.search(f"{key}: 1") is not None
 
 
 def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
