@@ -894,7 +894,8 @@ def _add_settings_below(runs: Sequence[Run], lines: Sequence[str]) -> None:
         values = of_each["values"].split(", ")
         for run, value in zip(runs, values if len(values) == len(runs) else (), strict=False):
             run.add(of_each["key"], float(number_in(value)))
-    if len(runs) > 2 and not any(map(_is_count, facts)) and not _has_result(last):
+    counts = any(_is_count(key) and meant_by(key) not in WAYS for key in facts)
+    if len(runs) > 2 and not counts and not _has_result(last):
         facts |= prices if len(prices) == 1 else {}
         of_others = {canonical_of(key) for run in runs[:-1] for key in run.values} - {None}
         for key in (key for key in facts if canonical_of(key) not in of_others):
@@ -973,7 +974,13 @@ def _with_one_time(runs: list[Run], lines: Sequence[str]) -> list[Run]:
     named = [key for key in names if key != "time" and key not in words_of("log.took")]
     if names and not named:
         titles = (FORMS.time_of.search(line) for line in lines[:MOST_NAMES])
-        named = [*{f"{title['step'] or title['of_step']} time".lower() for title in titles if title is not None}]
+        matches = [title.groupdict() for title in titles if title is not None]
+        # `time for 500 steps` is that of all of them.
+        named = [
+            f"time for {match['steps']}" if match["steps"] else f"{match['step'] or match['of_step']} time"
+            for match in matches
+        ]
+        named = [*dict.fromkeys(map(str.lower, named))]
     if len(named) == 1 and {*named} != names and {*map(len, times)} == {1}:
         for run, (key,) in zip(runs, times, strict=True):
             values, unit = run.values.pop(key), run.units.pop(key, "s")

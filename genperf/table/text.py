@@ -697,7 +697,7 @@ _UNIT_BEHIND = late(r"^([^:\t]{1,60}):(\s[\d., \t]+\d)\s+\(?([^\W\d_][^()]{0,20}
 #: `8 GPUs` as a cell.
 _COUNT = late(rf"(?P<number>\d+) (?P<noun>(?:{any_of('headers.device', 'headers.node')})s?)", re.IGNORECASE)
 #: What stands between what was measured and the count that it is over: `tput (seq/s) by #gpus`.
-_OVER = late(rf"\s+{any_of('headers.across')}\s+", re.IGNORECASE)
+_OVER = late(rf"\s+{any_of('headers.across')}\.?\s+", re.IGNORECASE)
 
 
 def titled_pairs(text: str) -> str | None:
@@ -711,11 +711,14 @@ def titled_pairs(text: str) -> str | None:
     if len(title) > LONGEST_TITLE or len(rows) < 2 or any(len(row) != 2 or None in map(parts_of, row) for row in rows):
         return None
     for over in _OVER.finditer(title):
-        measured, count = title[: over.start()], title[over.end() :].rstrip(" :")
-        # `throughput per gpu` is of each, and `step time per node count` is not.
-        is_of_each = over[0].strip().lower() in words_of("headers.per") and counted_noun(count) == plain_name(count)
-        if header_of(measured).kind and counts_scale(count) and not is_of_each:
-            return "\n".join(map("\t".join, [[count, measured], *rows]))
+        names = title[: over.start()], title[over.end() :].rstrip(" :")
+        # `Worker count vs. time (ms)` as well; `throughput per gpu` is of each, and `step time per node count` is not.
+        is_of_each = over[0].strip().lower() in words_of("headers.per") and counted_noun(names[1]) == plain_name(
+            names[1]
+        )
+        for measured, count in () if is_of_each else (names, names[::-1]):
+            if header_of(measured).kind and counts_scale(count):
+                return "\n".join(map("\t".join, [[count, measured], *rows]))
     return None
 
 
