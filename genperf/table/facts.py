@@ -106,7 +106,7 @@ _HAN = "|".join(words_of("log.counted_without_blank"))
 _NUMBERS = {word: digits for digits, words in section("numbers").items() for word in words}
 _IN_LETTERS = "|".join(sorted(_NUMBERS, key=len, reverse=True))
 #: What stands bare before a time: parts of a step, the time of a request, a statistic.
-_TIMED = ("log.part", "headers.response", "headers.statistic")
+_TIMED = ("log.part", "headers.response", "headers.statistic", "headers.whole")
 _PARTS = frozenset((*chain.from_iterable(PHASES.values()), *chain.from_iterable(map(words_of, _TIMED))))
 _COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))
 #: What a line of a log may hold.
@@ -313,6 +313,8 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
         line_as_written, product, line = line, FORMS.product.search(line), _in_digits(line)
     if "atch" in line or "bs" in line.lower():
         line = FORMS.batch_of_one.sub(_batch_of_one, line)
+    if "s " in line.lower():
+        line = FORMS.plural_before.sub(r"\g<begin>\g<key>=\g<value>", line)
     size = FORMS.size_before.search(line)
     if size is not None and (size["size"].lower() not in _COUNTERS or FORMS.counted.search(line)):
         line = FORMS.size_before.sub(r"\g<size>=\g<value>", line)
@@ -459,10 +461,10 @@ def with_units_of_titles(text: str) -> str:
     """
     if len(text) > LONGEST_NOTES:
         return text
-    # `8 GPUs  410` and `threads=8  12.5 s` below a title.
-    rows = {match["number"] for match in FORMS.row_of_count.finditer(text)}
-    if len(rows) > 2:
-        text = FORMS.row_of_count.sub(r"\g<begin>\g<number> \g<noun>\g<key>: ", text)
+    # `8 GPUs  410` and `np=8: 12.5 s` below a title.
+    if len({match["number"] for match in FORMS.row_of_count.finditer(text)}) > 2:
+        text = FORMS.row_of_count.sub(_count_first, text)
+    text = FORMS.thousands_apart.sub(lambda match: match[0].replace(" ", ""), text)
     if FORMS.bare_number.search(text) is None:
         return text
     lines, unit = text.split("\n"), ""
@@ -479,6 +481,14 @@ def with_units_of_titles(text: str) -> str:
             units = units_in(title) or FORMS.rate_in_words.findall(title)
             unit = next(filter(_measures, units), "" if is_other else unit)
     return "\n".join(lines)
+
+
+def _count_first(row: re.Match[str]) -> str:
+    """Return the beginning of a row with its count first, `8 threads: ` for `threads=8  `; another row's as it is."""
+    noun = row["noun"] or row["key"]
+    if row["key"] and not FORMS.noun.fullmatch(noun):
+        noun = "workers" if meant_by(noun) == "workers" else ""
+    return f"{row['begin']}{row['number']} {noun}: " if noun else row[0]
 
 
 def with_variants_named(text: str) -> str:
@@ -822,7 +832,7 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
         heading_text = line.strip(" \t*#:[]=~-") if heading or number in titles else heading_text
         if (heading or number in titles) and run.measured:
             runs.append(run := run.following(number))
-        test, took = FORMS.tested.search(line), FORMS.took.search(line)
+        test, took = FORMS.tested.search(FORMS.remark.sub("", line)), FORMS.took.search(line)
         # `epoch 1 finished in 612 s, val acc 61` is of the training.
         tested = not (only_tests or test is None or (took is not None and took.start() < test.start()))
         tested = tested and FORMS.trained.search(line) is FORMS.both.search(line) is None
@@ -894,7 +904,7 @@ def _add_settings_below(runs: Sequence[Run], lines: Sequence[str]) -> None:
         values = of_each["values"].split(", ")
         for run, value in zip(runs, values if len(values) == len(runs) else (), strict=False):
             run.add(of_each["key"], float(number_in(value)))
-    counts = any(_is_count(key) and meant_by(key) not in WAYS for key in facts)
+    counts = any(_is_count(key) and meant_by(key) not in (*WAYS, "devices_per_node") for key in facts)
     if len(runs) > 2 and not counts and not _has_result(last):
         facts |= prices if len(prices) == 1 else {}
         of_others = {canonical_of(key) for run in runs[:-1] for key in run.values} - {None}
@@ -1352,7 +1362,7 @@ def _runs_of_lines(text: str) -> list[Run] | None:
         parted = [(number, [*behind.split(line, maxsplit=1), ""]) for number, line in named]
         names = Counter(name for _, (name, *_) in parted)
         are_names = all(FORMS.letter.search(name) and not FORMS.pair.search(name) for name in names)
-        are_names &= not all(map(FORMS.counted.fullmatch, names))
+        are_names &= not all(map(FORMS.counted.fullmatch, names)) and not all(map(FORMS.numbered.fullmatch, names))
         clauses = [_clauses(of_name) for _, (_, of_name, *_) in parted]
         if len(names) > 1 and are_names and (min(names.values()) > 1 or min(map(len, clauses)) > 1):
             of_names = zip(parted, clauses, strict=True)

@@ -1144,7 +1144,10 @@ def guess_delimiter(text: str) -> str:
     titled = agreements[RUNS][0] >= AGREEMENT_OF_TITLED > blanks[0]
     # `local batch` above `1x4 V100` may have as many words as there are cells: then no cell holds a number and a blank.
     in_words = [cell.split() for line in text.splitlines()[1:FIRST_ROWS] for cell in _split(line, RUNS) if " " in cell]
-    fewer = runs[0] == blanks[0] and 1 < runs[1] < blanks[1] and not any(map(_is_number, itertools.chain(*in_words)))
+    # No column of `Strategy   4 GPUs   8 GPUs` is called as another.
+    first_words = text.strip().partition("\n")[0].split()
+    of_cells = len({*first_words}) < len(first_words) or not any(map(_is_number, itertools.chain(*in_words)))
+    fewer = runs[0] == blanks[0] and 1 < runs[1] < blanks[1] and of_cells
     return RUNS if titled or fewer or runs[0] > blanks[0] or _empty_corner(text) else " " if blanks[1] else ","
 
 
