@@ -173,8 +173,8 @@ def _answer_about(row: Mapping[str, Any], at: Mapping[str, str] | None, question
         surely_in_time = [numbers["devices"] for _, numbers in answers if numbers["days_upper"] <= limit]
         text, planned = in_time[0] if in_time else answers[-1]
         by_upper_end = f"from {surely_in_time[0]:g} devices on" if surely_in_time else "at no count that was tried"
-        kept = f"kept as expected; by the upper end {by_upper_end}" if in_time else "not kept"
-        rows += [("training", text), ("deadline", kept if plan else "")]
+        verdict_of_deadline = f"kept as expected; by the upper end {by_upper_end}" if in_time else "not kept"
+        rows += [("training", text), ("deadline", verdict_of_deadline if plan else "")]
         rows += [("⚠ blind", planned["reason"]), ("→ next", planned["next"])]
     elif at or question.price:
         add = "" if run.network.sample == "images" else "add --tokens 1T, or "

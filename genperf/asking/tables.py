@@ -836,8 +836,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             factors = {f.name for f in model.schema.factors}
             start = {n: value for n, value in place.items() if n in factors}
             # Without a curve there is no other place than the one that is asked.
-            kept = kept_beside(model.panel, at, start, levels) if start else at
-            requested = {n: label(value) for n, value in kept.items()}
+            point = kept_beside(model.panel, at, start, levels) if start else at
+            requested = {n: label(value) for n, value in point.items()}
             value = another._value(name, *another._question_of(model, requested), None)
             scale = self.reading.scale or ""
             count = value.at.get(scale, np.max(another._counts, initial=0.0))

@@ -252,10 +252,10 @@ def _unread(expressions: Sequence[Expression], table: Table) -> list[str]:
     """Return the factors that vary and no expression reads, without those such as nodes that follow from the others."""
     read = {name for expression in expressions for name in expression.factors}
     frame, varied = table.frame, [f.name for f in table.factors if f.distinct > 1 and f.name not in read]
-    known = [f.name for f in table.factors if f.name in read]
-    settings = len(frame[known].drop_duplicates())
-    follow = [n for n in varied if canonical_of(n) and len(frame[[*known, n]].drop_duplicates()) == settings]
-    return [name for name in varied if name not in follow] if known else []
+    read_factors = [f.name for f in table.factors if f.name in read]
+    settings = len(frame[read_factors].drop_duplicates())
+    follow = [n for n in varied if canonical_of(n) and len(frame[[*read_factors, n]].drop_duplicates()) == settings]
+    return [name for name in varied if name not in follow] if read_factors else []
 
 
 class GenericModel(ExpressionModel):

@@ -221,10 +221,10 @@ def _with_inputs_of_runs(panel: Panel, columns: Columns, rows: int) -> Columns:
     """
     factors = {f.name: f for f in panel.factors}
     for name, inputs in panel.inputs.items():
-        known = (inputs & {*columns}) - {*factors}
+        inputs_of_runs = (inputs & {*columns}) - {*factors}
         missing = [factors[n] for n in inputs - {*columns} if n in factors]
-        if name not in columns and known and missing:
-            node, values = parse(panel.derived[name]).node, {n: float(np.ravel(columns[n])[0]) for n in known}
+        if name not in columns and inputs_of_runs and missing:
+            node, values = parse(panel.derived[name]).node, {n: float(np.ravel(columns[n])[0]) for n in inputs_of_runs}
             distances = [abs(np.log(evaluate(node, {**run, **values}) / run[name])) for run in panel.runs]
             nearest = panel.runs[int(np.argmin(distances))]
             columns = {**columns, **{f.name: np.full(rows, nearest[f.name]) for f in missing}}
@@ -345,9 +345,9 @@ def _missing(factors: Sequence[Factor], run: Mapping[str, Any], where: str | Non
 
 def divisible(panel: Panel, columns: Columns) -> Mask:
     """Return which configurations can exist: the ways beside data divide the devices; shape (rows,)."""
-    parts = panel.machine.parts_of(columns)
-    ways = product_of(parts) if parts else np.ones(len(next(iter(columns.values()))))
-    return np.asarray((ways == 1.0) | (parts.get("workers", ways) % ways == 0.0))
+    machine_sizes = panel.machine.parts_of(columns)
+    ways = product_of(machine_sizes) if machine_sizes else np.ones(len(next(iter(columns.values()))))
+    return np.asarray((ways == 1.0) | (machine_sizes.get("workers", ways) % ways == 0.0))
 
 
 def fills_nodes(panel: Panel, columns: Columns) -> Mask:
@@ -360,11 +360,17 @@ def fills_nodes(panel: Panel, columns: Columns) -> Mask:
 
 def whole_passes(panel: Panel, columns: Columns) -> Mask:
     """Return which configurations split a batch of all into whole passes of all replicas; all where none is counted."""
-    parts = panel.machine.parts_of(columns)
-    if not {"global_batch", "micro_batch"} <= parts.keys() or parts.keys().isdisjoint(("data_parallel", "workers")):
+    machine_sizes = panel.machine.parts_of(columns)
+    if not {"global_batch", "micro_batch"} <= machine_sizes.keys() or machine_sizes.keys().isdisjoint(
+        ("data_parallel", "workers")
+    ):
         return np.ones(len(next(iter(columns.values()))), bool)
-    replicas = parts["data_parallel"] if "data_parallel" in parts else parts["workers"] / product_of(parts)
-    return np.asarray(parts["global_batch"] % (replicas * parts["micro_batch"]) == 0.0)
+    replicas = (
+        machine_sizes["data_parallel"]
+        if "data_parallel" in machine_sizes
+        else machine_sizes["workers"] / product_of(machine_sizes)
+    )
+    return np.asarray(machine_sizes["global_batch"] % (replicas * machine_sizes["micro_batch"]) == 0.0)
 
 
 def left_open(panel: Panel, target: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:

@@ -63,8 +63,8 @@ def rises_with(values: AnyArray, others: AnyArray) -> bool:
 
 def further_ways_of(devices: AnyArray, product: AnyArray) -> float:
     """Return the ways that no column has, devices/product: one if in any run, else the number of all, or zero."""
-    known = np.isfinite(devices) & (product > 0.0)
-    further = devices[known] / product[known]
+    is_positive = np.isfinite(devices) & (product > 0.0)
+    further = devices[is_positive] / product[is_positive]
     if np.any(np.isclose(further, 1.0, rtol=SAME)):
         return 1.0
     agree = len(further) > 1 and np.ptp(further) <= SAME * further[0]
@@ -293,8 +293,8 @@ class Machine(Struct, frozen=True, dict=True):
         if nodes is None or nodes.distinct == 1:
             usual = max(usual, USUAL_DEVICES) if per_node is None else float(devices_of_node.max())
         if as_it_is and like is not None and nodes is not None:
-            parts = self.parts_of({name: np.array([value]) for name, value in like.items()})
-            count, on_nodes = float(parts["workers"][0]), float(parts["nodes"][0])
+            machine_sizes = self.parts_of({name: np.array([value]) for name, value in like.items()})
+            count, on_nodes = float(machine_sizes["workers"][0]), float(machine_sizes["nodes"][0])
             if on_nodes > 1.0 and np.ceil(count / usual - SAME) != on_nodes:
                 return float(np.ceil(count / on_nodes))
         return usual

@@ -613,7 +613,7 @@ class Panel(Struct, frozen=True, dict=True):
             work = call("multiply", work, Name(sequence.name))
         if work is not None:
             work = substitute(work, constants)
-            known, batch = "measured" if target.work else "columns", self.find("batch")
+            source_of_work, batch = "measured" if target.work else "columns", self.find("batch")
             counts_devices = bool(target.work) or self.find("global_batch") is not None or self.has("workers")
             # The batch of a device shows how the work of nodes of unknown size grows, and not how much it is.
             is_open = not counts_devices and batch is not None and not DEVICE_WORDS.isdisjoint(words_in(batch.name))
@@ -621,7 +621,7 @@ class Panel(Struct, frozen=True, dict=True):
             is_whole = not header_of(target.column).of and not words_in(target.column).isdisjoint(MANY_STEPS)
             if is_whole and not target.work and np.median([m.value for m in self.medians]) > LONGEST_UNCOUNTED:
                 return StepWork(None, work, known="elapsed")
-            return StepWork(None if is_open else work, work, known=known, of_one_a_node=is_open)
+            return StepWork(None if is_open else work, work, known=source_of_work, of_one_a_node=is_open)
         if self.scaling is not None and KINDS[self.scaling].shared:
             return StepWork(ONE, None, self.timed, "shared")
         counted, n = self.counted, self.counted_node

@@ -435,16 +435,16 @@ def _derive_devices(reading: Reading, counts: Mapping[str | None, TableColumn]) 
 
 def _derive_cores(reading: Reading, counts: Mapping[str | None, TableColumn], is_requested: bool) -> None:
     """Count the cores, nodes · processes of a node · threads, where the last two vary: all of them do the work."""
-    parts = ("workers",) if "workers" in counts else ("nodes", "devices_per_node")
-    inside = [counts[part] for part in (*parts, "threads") if part in counts]
+    counts_below = ("workers",) if "workers" in counts else ("nodes", "devices_per_node")
+    inside = [counts[part] for part in (*counts_below, "threads") if part in counts]
     processes, names = inside[-2:][0], [c.name for c in inside]
-    vary = len(inside) > len(parts) and all(c.varies for c in inside[-2:]) and "workers" not in reading.mapping
+    vary = len(inside) > len(counts_below) and all(c.varies for c in inside[-2:]) and "workers" not in reading.mapping
     if not vary or {"gpu", "gpus"} & words_in(processes.name) or reading.roles.columns.intersection(names):
         return
     cells = np.prod([c.values for c in inside], axis=0)
     others = [c for c in reading.with_role("setting", "consequence") if counts_cores(c.name) and c not in inside]
     column = next((c for c in others if np.allclose(c.values, cells)), None)
-    if column is None and (len(parts) > 1 or is_requested):
+    if column is None and (len(counts_below) > 1 or is_requested):
         column = column_from(words_of("headers.cores")[0], cells.tolist(), role="made")
     if column is not None:
         column.role, column.follows = "setting" if column in others else "made", None
@@ -1224,10 +1224,12 @@ def _work_of_runs(reading: Reading, name: str) -> TableColumn | None:
 
 def _grows_with(sizes: Array, values: Array) -> bool:
     """Tell whether values grow much with a size over its whole range, which is wide."""
-    known = np.isfinite(values) & (values > 0.0) & (sizes > 0.0)
-    if not known.any() or (least := np.min(sizes[known])) * WIDE_RANGE > (most := np.max(sizes[known])):
+    is_positive = np.isfinite(values) & (values > 0.0) & (sizes > 0.0)
+    if not is_positive.any() or (least := np.min(sizes[is_positive])) * WIDE_RANGE > (
+        most := np.max(sizes[is_positive])
+    ):
         return False
-    first, last = (np.median(values[known & (sizes == size)]) for size in (least, most))
+    first, last = (np.median(values[is_positive & (sizes == size)]) for size in (least, most))
     return bool(np.log(last / first) > SIZE_GROWTH * np.log(most / least))
 
 

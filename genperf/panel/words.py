@@ -110,8 +110,8 @@ def _listed(table: str, name: str) -> list[list[str]]:
     """Return a list of `rewriting.toml`, in which what holds for each meaning of a section is a rule for each."""
     rules = list[list[str]]()
     for rule in _FORMS.table(table)[name]:
-        each = re.search(r"<(\w+)\.each>", rule[0])
-        meanings = section(each[1]) if each else [""]
+        placeholder = re.search(r"<(\w+)\.each>", rule[0])
+        meanings = section(placeholder[1]) if placeholder else [""]
         rules += [
             [text.replace(".each>", f".{m}>").replace("<each>", m) if m else text for text in rule] for m in meanings
         ]
@@ -239,15 +239,15 @@ def _machine_of(text: str) -> tuple[dict[str, Any], str]:
     """Return the machine of a statement, and the text without it and other mentions of its device; {} for none."""
     # A number stands before it where it is no folder, `runs/a100`.
     rates = (of[1] for of in _EACH_DEVICE.finditer(text) if re.search(r"\d", text[: of.start()]))
-    each = next((name for name in rates if device_in(name) is not None), "")
+    rate_with_device = next((name for name in rates if device_in(name) is not None), "")
     text = _EACH_DEVICE.sub(lambda of: "/gpu" if device_in(of[1]) else of[0], text)
     row, rest = machine_in(text)
     row, rest = (row, rest) if row else _machine_behind_words(text)
     if not row:
-        return {"device": each} if each else {}, text
+        return {"device": rate_with_device} if rate_with_device else {}, text
     while (device := device_in(row["device"])) is not None:
-        again, others = _machine_behind_words(rest)
-        if device_in(again.get("device", "")) is not device:
+        row_behind, others = _machine_behind_words(rest)
+        if device_in(row_behind.get("device", "")) is not device:
             break
         rest = others
     return row, rest

@@ -275,8 +275,8 @@ def place_of(
         start = at if count_given else result.query(requested).single(ONE)
         plan = planned(answered, start, question, {name: float(at[name])} if count_given else {}, kind)
         if not count_given:
-            kept = kept_open(result.panel, plan, requested)
-            at = result.query({**requested, **kept, name: plan.sought.count}).single(ONE)
+            fixed_settings = kept_open(result.panel, plan, requested)
+            at = result.query({**requested, **fixed_settings, name: plan.sought.count}).single(ONE)
             steps = steps_to(at)
     count = float(at[name])
     steps = steps if whole else steps.taken(np.unique(steps.of_growth(count)))

@@ -117,13 +117,13 @@ class StackKnowledge(Struct, frozen=True, eq=False, dict=True):
         centre = self._pooled[0][row]
         anchors = {name: np.concatenate([at[name], values]) for name, values in stack.anchors.items()}
         residuals = [centre - curve[row] for curve in self.curves]
-        parts = tuple(
+        residual_parts = tuple(
             replace(part, residuals=np.append(first, part.residuals), factors=np.append(1.0, part.factors))
             for part, first in zip(stack.parts, residuals, strict=True)
         )
         reached = [max(limit.upper, float(values_of(parse(limit.factor).node, at)[0])) for limit in stack.beyond]
         beyond = tuple(replace(limit, upper=upper) for limit, upper in zip(stack.beyond, reached, strict=True))
-        return replace(self, stack=replace(stack, anchors=anchors, parts=parts, beyond=beyond))
+        return replace(self, stack=replace(stack, anchors=anchors, parts=residual_parts, beyond=beyond))
 
 
 def knowledge(

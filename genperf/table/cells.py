@@ -453,11 +453,11 @@ def parsed_column(
     }
     bare = bare if len(bare) < len(unique) else {}
     middles = {t: middle for t in unique if not is_number(t) and (middle := _middle_of_range(t))}
-    again: tuple[Note, ...] = ()
+    later_notes: tuple[Note, ...] = ()
     if replaced := bare | middles:
         cells = [replaced.get(cell.strip(), cell) if isinstance(cell, str) else cell for cell in cells]
         reports = ((bare, f"the name removed from '{name}'"), (middles, f"ranges of '{name}' are their middle"))
-        again = tuple(
+        later_notes = tuple(
             step(f"{counted(sum(unique[text] for text in texts), 'cell')}: {how}") for texts, how in reports if texts
         )
         unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
@@ -466,7 +466,7 @@ def parsed_column(
     points |= comma and any(len(text) == 3 and text.isdecimal() for text in unique)
     points = points and bool(with_point) and all(EUROPEAN_GROUPS.fullmatch(text.split()[0]) for text in with_point)
     if not points and text_numbers([*unique]) is not None:
-        return (np.array(cells, dtype=object), "", again) if again else None
+        return (np.array(cells, dtype=object), "", later_notes) if later_notes else None
     # A run that failed shows nothing of how the others are written.
     filled = [text for text in unique if text.lower() not in _WITHOUT_VALUE]
     odd = with_point if points else [text for text in filled if not is_number(text)]
@@ -488,7 +488,7 @@ def parsed_column(
     out = np.empty(len(cells), dtype=object)
     # Beside lists of devices a number is that of one.
     out[:] = [values.get(cell.strip(), cell) if isinstance(cell, str) else 1.0 if devices else cell for cell in cells]
-    return out, column_unit, (*again, *steps)
+    return out, column_unit, (*later_notes, *steps)
 
 
 #: The numbers by text, the unit of the column, and what was done.

@@ -510,8 +510,8 @@ def with_variants_named(text: str) -> str:
             lines[of_block] = written
         counts = [*FORMS.count_in_a_sentence.finditer(line)]
         if len(counts) == 1:
-            parts = FORMS.between_clauses.split(FORMS.count_in_a_sentence.sub("", line))
-            lines[number] = "\n".join(_of_variants(parts, counts[0]["count"])) or line
+            clauses = FORMS.between_clauses.split(FORMS.count_in_a_sentence.sub("", line))
+            lines[number] = "\n".join(_of_variants(clauses, counts[0]["count"])) or line
         block = [number] if counts and not _has_result(line) else block if not line.strip() and block[1:] == [] else []
     return "\n".join(lines)
 
@@ -522,10 +522,10 @@ def _of_variants(clauses: Sequence[str], count: str = "") -> list[str]:
     matches = [next(filter(None, (form.fullmatch(clause) for form in forms)), None) for clause in clauses]
     results = [match for match in matches if match is not None and (match["unit"] or len(clauses) > 1)]
     results = [*itertools.dropwhile(lambda result: not _measures(result["unit"] or ""), results)]
-    others = (clause for clause, match in zip(clauses, matches, strict=True) if match not in results)
+    other_clauses = (clause for clause, match in zip(clauses, matches, strict=True) if match not in results)
     units = {result["unit"] for result in results} - {None}
     names = [result["name"] for result in results]
-    if len({*names}) < max(len(names), 2) or len(units) != 1 or any(map(_has_result, others)):
+    if len({*names}) < max(len(names), 2) or len(units) != 1 or any(map(_has_result, other_clauses)):
         return []
     (unit,) = units
     per_step = "/" in unit or " per " in unit or _kind_of(unit) == "rate"
@@ -920,16 +920,16 @@ def _add_devices_of_nodes(runs: Sequence[Run], lines: Sequence[str]) -> None:
         return
     # Below `4 nodes, 8 GPUs each` the GPUs of other nodes are others.
     texts = [line for line in lines[:MOST_NAMES] if not _has_result(line)]
-    each = {float(match["value"]) for match in map(FORMS.of_each.search, texts) if match is not None}
+    of_each_node = {float(match["value"]) for match in map(FORMS.of_each.search, texts) if match is not None}
     products = (FORMS.product.search(line) for line in texts)
-    devices = each or {float(match["value"]) for match in products if match is not None and not match["nodes"]}
+    devices = of_each_node or {float(match["value"]) for match in products if match is not None and not match["nodes"]}
     nodes = [run.values[of_run["nodes"]][-1] for run, of_run in zip(runs, counts, strict=True)]
     counted_both = [
         (run.values[k["workers"]][-1], n) for run, k, n in zip(runs, counts, nodes, strict=True) if "workers" in k
     ]
     of_both = [workers / count for workers, count in counted_both]
     # `1 node (8x A100): 22 images/s` above `2 nodes: 43 images/s`.
-    devices = {*of_both} if len(of_both) < len(runs) and of_both else devices if each or not of_both else set()
+    devices = {*of_both} if len(of_both) < len(runs) and of_both else devices if of_each_node or not of_both else set()
     if len(devices) != 1 or not 1.0 <= max(devices) <= MOST_OF_A_NODE or not max(devices).is_integer():
         return
     for run, keys, count in zip(runs, counts, nodes, strict=True):
@@ -1136,8 +1136,8 @@ def _with_words_of_first(line: str) -> str:
     >>> _with_words_of_first("8 GPUs: 410 img/s, 16: 790"), _with_words_of_first("0.5 s at 4 nodes, 0.7 s at 8")
     ('8 GPUs: 410 img/s, 16 GPUs: 790 img/s', '4 nodes: 0.5 s, 8 nodes: 0.7 s')
     """
-    for first, further in ((FORMS.of_count, FORMS.of_further_count), (FORMS.at_count, FORMS.at_further_count)):
-        words = first.search(line)
+    for full_pair, further in ((FORMS.of_count, FORMS.of_further_count), (FORMS.at_count, FORMS.at_further_count)):
+        words = full_pair.search(line)
         if words is not None and further.search(line, words.end()):
             begin, pairs = line[: words.start()], line[words.end() :]
 

@@ -632,8 +632,8 @@ def names_of(column: str, names: list[str]) -> Names | None:
     are_known = len(glued) == len(names) and meaningful == words and all(len(of_name) > 1 for of_name, _ in glued)
     parted = () if are_known else (_counted, _parted)
     in_prose = (_levels_of,) if column == TITLES else ()
-    first = (_slice,) if all(map(_slice, names)) else (_placed(names, column in PATHS),)
-    for reader in (*first, grid, _pairs, _multiple, *parted, _of_all_kinds, *in_prose):
+    readers = (_slice,) if all(map(_slice, names)) else (_placed(names, column in PATHS),)
+    for reader in (*readers, grid, _pairs, _multiple, *parted, _of_all_kinds, *in_prose):
         read: Callable[[str], Taken | None] = reader
         parsed, without = _read_alike(reader, names, is_grid=reader is grid)
         keys = {frozenset(values) for values, _ in parsed.values()}
@@ -876,8 +876,8 @@ def _placed(names: Sequence[str], of_path: bool) -> Callable[[str], Taken | None
         nodes, devices = float(match[1]), float(match[3])
         each = devices / nodes if of_all else devices
         # `2 nodes, 16 GPUs (2x8)` says it twice.
-        again = re.compile(rf"[(（]\s*{nodes:g}\s*[x×*]\s*{each:g}\s*[)）]")
-        left = _left(again.sub(" ", _PLACED.sub(" ", _FILE_END.sub("", name))))
+        repeated_product = re.compile(rf"[(（]\s*{nodes:g}\s*[x×*]\s*{each:g}\s*[)）]")
+        left = _left(repeated_product.sub(" ", _PLACED.sub(" ", _FILE_END.sub("", name))))
         return _on_nodes(nodes, each), left
 
     return read

@@ -542,8 +542,8 @@ def _quantity(sides: Sides, unit: Sides) -> Header | None:
         # `samples per joule`
         return Header("quantity", f"{above}/{_UNITS[below[0]]}")
     if unit_word in _UNITS:
-        given = words_of("headers.given_amount" if unit_word in _MEMORY_UNITS else "headers.limited_amount")
-        is_amount = any(word in given for word in words)
+        amount_words = words_of("headers.given_amount" if unit_word in _MEMORY_UNITS else "headers.limited_amount")
+        is_amount = any(word in amount_words for word in words)
         is_given = is_amount and (unit_word not in _MEMORY_UNITS or not _QUANTITIES & {*words})
         return None if is_given else Header("quantity", _UNITS[unit_word])
     return Header("quantity") if _QUANTITIES & {*words[:2]} else None

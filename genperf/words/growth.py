@@ -343,8 +343,8 @@ def work_in_all(plan: Plan, unit: str, whole: bool) -> str:
     """Return the work of a plan as text: `1.2 billion images`, `a job`."""
     if plan.is_speed:
         return with_unit(three_digits(plan.samples), rate_unit(unit))
-    one = with_article(singular(unit))
-    return one if plan.samples == 1.0 else f"{three_digits(plan.samples)} {unit}{'s' if whole else ''}"
+    one_unit = with_article(singular(unit))
+    return one_unit if plan.samples == 1.0 else f"{three_digits(plan.samples)} {unit}{'s' if whole else ''}"
 
 
 def plan_sentence(planned: Planned) -> str:

@@ -248,17 +248,6 @@ def test_what_follows_from_the_measured_quantity_can_be_wanted(shell: Shell) -> 
     assert wanted["comm share"] == pytest.approx(beside["comm share"], rel=1e-12)
 
 
-@pytest.mark.usefixtures("all_draws")
-@pytest.mark.parametrize("prefix", ["", "cluster."])
-def test_a_micro_batch_beside_a_larger_batch_is_that_of_a_pass(shell: Shell, prefix: str) -> None:
-    rows = "1,8,2,128,6120.5\n2,8,2,128,3150.2\n4,8,2,128,1660\n"
-    text = f"{prefix}nodes,{prefix}gpus_per_node,micro_batch,global_batch,step_ms\n{rows}"
-    answer = asked(shell, text, *at("nodes=8"))
-    assert (answer["verdict"], answer["at"]["micro_batch"]) == ("ok", 2.0)
-    # The points of the picture, and the next run, have that micro-batch too.
-    assert_says(told(shell, text, *at("nodes=8")), ["1 to 4 nodes", "measure 8 nodes"])
-
-
 CAPTIONED = {
     "html": "<table><caption>Time per epoch (min)</caption><tr><th>GPUs</th><th>R50</th></tr>"
     "<tr><td>1</td><td>62.1</td></tr><tr><td>2</td><td>32.0</td></tr><tr><td>4</td><td>16.9</td></tr></table>",
