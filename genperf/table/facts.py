@@ -337,8 +337,8 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
         line = FORMS.of_slurm.sub(lambda match: "--nodes=" if match["nodes"] else "--gpus-per-node=", line)
     if " = " in line:
         line = FORMS.comes_to.sub(r"\g<value> \g<unit>", line)
-    if "%" in line:
-        line = FORMS.share_before.sub(r"\g<key>: \g<value>%", line)
+    if "%" in line or "B " in line:
+        line = FORMS.unit_before.sub(r"\g<key>: \g<value>\g<unit>", line)
     if "/s)" in line:
         line = FORMS.in_short.sub(r"\g<short>", line)
     if "(" in line:
@@ -1151,14 +1151,18 @@ def _with_words_of_first(line: str) -> str:
 
 def _clauses_of_runs(clauses: Sequence[str]) -> list[str] | None:
     """Return the clauses with a count and a result or a failure; None for fewer than two, or one of other facts."""
-    of_runs = []
+    of_runs, of_all = list[str](), list[str]()
     for clause in dict.fromkeys(clauses):
         facts = list(facts_of(clause))
+        measures = any(is_result(key, unit) for key, _, unit in facts)
         if facts and not any(_is_count(key) for key, _, _ in facts):
-            return None
-        if any(is_result(key, unit) for key, _, unit in facts) or (facts and failure_of(clause)):
+            # `batch 4 per GPU` behind several runs is of all.
+            if measures or any(canonical_of(key) is None for key, _, _ in facts):
+                return None
+            of_all.append(clause.strip(" .)("))
+        elif measures or (facts and failure_of(clause)):
             of_runs.append(clause)
-    return of_runs if len(of_runs) > 1 else None
+    return [", ".join((*of_all, clause)) for clause in of_runs] if len(of_runs) > 1 else None
 
 
 def _repeats_count(run: Run, key: str, value: Any) -> bool:

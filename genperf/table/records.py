@@ -88,8 +88,10 @@ def pairs_of_lines(text: str) -> dict[int, dict[str, str]] | None:
     None where a line is anything else, `VGG: 1 GPU = 120 img/s, …`, or has fewer than two pairs; and where each line
     has a key of its own, as those of a log that begin with the time of day do.
     """
-    records = {}
+    records = dict[int, dict[str, str]]()
     for number, line in enumerate((match[0] for match in re.finditer("^.*$", text, re.MULTILINE)), 1):
+        if records and line.lstrip().startswith("#"):
+            return None  # a heading between runs
         if line.strip() and not line.lstrip().startswith("#"):
             # `step_time = 1.3 s (gpus=16, tp=4)`
             listed_behind = re.sub(r" \(([^()]*=[^()]*)\)$", r", \1", line.strip(" \t,;|"))
