@@ -465,6 +465,10 @@ def with_units_of_titles(text: str) -> str:
     if len({match["number"] for match in FORMS.row_of_count.finditer(text)}) > 2:
         text = FORMS.row_of_count.sub(_count_first, text)
     text = FORMS.thousands_apart.sub(lambda match: match[0].replace(" ", ""), text)
+    has_decimal_commas = len(FORMS.decimal_comma.findall(text)) > 1
+    if has_decimal_commas or FORMS.of_decimal_commas.search(text) is not None:
+        # `1.310 Bilder/s` and `3,2 it/s`
+        text = FORMS.decimal_comma.sub(r"\g<number>.", FORMS.thousands_point.sub(r"\g<number>", text))
     if FORMS.bare_number.search(text) is None:
         return text
     lines, unit = text.split("\n"), ""
