@@ -453,11 +453,11 @@ def _digits(match: re.Match[str]) -> str:
     return _NUMBERS[match[0].rstrip(" \t_-").lower()]
 
 
-def with_units_of_titles(text: str) -> str:
-    r"""Return a text whose counts with a bare number have the unit of the title above them.
+def plain_notes(text: str) -> str:
+    r"""Return notes whose lines each say all of a run: the count first, a plain number, its unit, and what varied.
 
-    >>> with_units_of_titles("Throughput (tokens/s):\n8 GPUs: 41,000\n16 GPUs: 80,500 (98%)")
-    'Throughput (tokens/s):\n8 GPUs: 41,000 tokens/s\n16 GPUs: 80,500 tokens/s (98%)'
+    >>> plain_notes("tok/s:\n2 nodes  1.9\n4 nodes  3.6\n8 nodes  6.9")
+    'tok/s:\n2 nodes: 1.9 tok/s\n4 nodes: 3.6 tok/s\n8 nodes: 6.9 tok/s'
     """
     if len(text) > LONGEST_NOTES:
         return text
@@ -465,12 +465,20 @@ def with_units_of_titles(text: str) -> str:
     if len({match["number"] for match in FORMS.row_of_count.finditer(text)}) > 2:
         text = FORMS.row_of_count.sub(_count_first, text)
     text = FORMS.thousands_apart.sub(lambda match: match[0].replace(" ", ""), text)
-    has_decimal_commas = len(FORMS.decimal_comma.findall(text)) > 1
-    if has_decimal_commas or FORMS.of_decimal_commas.search(text) is not None:
+    if len(FORMS.decimal_comma.findall(text)) > 1 or FORMS.of_decimal_commas.search(text) is not None:
         # `1.310 Bilder/s` and `3,2 it/s`
         text = FORMS.decimal_comma.sub(r"\g<number>.", FORMS.thousands_point.sub(r"\g<number>", text))
-    if FORMS.bare_number.search(text) is None:
-        return text
+    if FORMS.bare_number.search(text) is not None:
+        text = _with_units_of_titles(text)
+    return _with_variants_named(text) if FORMS.count_in_a_sentence.search(text) is not None else text
+
+
+def _with_units_of_titles(text: str) -> str:
+    r"""Return a text whose counts with a bare number have the unit of the title above them.
+
+    >>> _with_units_of_titles("Throughput (tokens/s):\n8 GPUs: 41,000\n16 GPUs: 80,500 (98%)")
+    'Throughput (tokens/s):\n8 GPUs: 41,000 tokens/s\n16 GPUs: 80,500 tokens/s (98%)'
+    """
     lines, unit = text.split("\n"), ""
     for number, line in enumerate(lines):
         bare_number = FORMS.bare_number.match(line)
@@ -495,16 +503,14 @@ def _count_first(row: re.Match[str]) -> str:
     return f"{row['begin']}{row['number']} {noun}: " if noun else row[0]
 
 
-def with_variants_named(text: str) -> str:
+def _with_variants_named(text: str) -> str:
     r"""Return a text whose results with a name each, at one count, state it as a variant.
 
-    >>> with_variants_named("8 GPUs: ring 410 img/s, tree 455")
+    >>> _with_variants_named("8 GPUs: ring 410 img/s, tree 455")
     "8 GPUs, variant='ring',  410 img/s\n8 GPUs, variant='tree',  455 img/s"
-    >>> with_variants_named("8 GPUs\n fp32: 1.9k img/s\n fp16: 3.4k img/s")
+    >>> _with_variants_named("8 GPUs\n fp32: 1.9k img/s\n fp16: 3.4k img/s")
     "8 GPUs\n, variant='fp32',  1.9k img/s\n, variant='fp16',  3.4k img/s"
     """
-    if len(text) > LONGEST_NOTES:
-        return text
     lines, block = text.split("\n"), list[int]()
     for number, line in enumerate((*lines, ".")):
         if block and (result := FORMS.named_result.fullmatch(line)) is not None and result["unit"]:

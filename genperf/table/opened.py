@@ -540,10 +540,8 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     elif content.WEB_PAGE.match(text):
         text = documents.drawn_tables(text) or text
     else:
-        with_units = facts.with_units_of_titles(text) if delimiter is None else text
-        if delimiter is None and facts.FORMS.count_in_a_sentence.search(text):
-            with_units = facts.with_variants_named(with_units)
-        if with_units != text and (log := facts.source_of_log(with_units, name)) is not None and len(log) > 1:
+        notes = facts.plain_notes(text) if delimiter is None else text
+        if notes != text and (log := facts.source_of_log(notes, name)) is not None and len(log) > 1:
             return log
         text = documents.of_literals(text) or documents.of_outline(text) or _TITLE.sub(r"# \1", text)
         if "<table" in text or "<!--" in text:
