@@ -875,6 +875,8 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
                 names_next = of_settings or plain_name(key) in words_of("log.method")
                 names_next |= _is_count(key) or key == size or (of_a_row and run.has_row)
                 names_next |= 1 < len(texts) == of_clauses[key]
+                # `8 gpus  bs=64  0.63 s/step` below `8 gpus  bs=32  0.37 s/step`
+                names_next |= bool(counted_keys and measured_keys) and canonical_of(key) is not None
                 # `4 GPUs, 2 nodes: 12 s` below `4 GPUs: 9 s`
                 is_further = _is_count(key) and key not in run.values and measured_keys <= run.values.keys()
                 is_further &= not run.of_result.isdisjoint(counted_keys)
