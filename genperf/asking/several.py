@@ -154,8 +154,11 @@ def _ratio(above: Interval, below: Interval, of_above: Facts, of_below: Facts) -
 
 def _times(ratio: Interval, other: str, coverage: float) -> str:
     """Return a ratio of speeds in words: 1.3 x as fast as another (90 %: 1.2 to 1.4)."""
-    note = interval_note(coverage, three_digits(ratio.lower), three_digits(ratio.upper), "")
-    return f"{three_digits(ratio.value)} x as fast as {other}{note}"
+    return f"{three_digits(ratio.value)} x as fast as {other}{_note(ratio, coverage)}"
+
+
+def _note(ratio: Interval, coverage: float, unit: str = "") -> str:
+    return interval_note(coverage, three_digits(ratio.lower), three_digits(ratio.upper), "", unit)
 
 
 def _nearest_limit(answers: Sequence[Answer], apart: Sequence[Mapping[str, str]], names: Sequence[str]) -> str:
@@ -233,6 +236,8 @@ def _best_of(values: Mapping[str, Interval], of: Mapping[str, Facts], verb: str,
     if coverage is None:
         return f"{best} {verb}{doubt}{near_text and f': {near_text} may cost as little'}"
     as_fast = f"; so may be {near_text}" if near_text else ""
+    if three_digits(ratios[second].value) == "1":
+        return f"{best} and {second} are about as fast{_note(ratios[second], coverage, 'x')}{as_fast}"
     return f"{best} {verb}{doubt}: {_times(ratios[second], second, coverage)}{as_fast}"
 
 

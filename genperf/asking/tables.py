@@ -1107,7 +1107,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         )
         # `allreduce_s` is a part of a step, of which no throughput follows.
         is_part = name in [part.column for part in self.opened.legend.parts]
-        is_of_no_step = is_part or self.reading.is_of_requests(name) or HIGH_PERCENTILE.search(name.lower())
+        is_of_no_step = is_part or self.reading.is_of_no_step(name) or HIGH_PERCENTILE.search(name.lower())
         scale_has_unit = scale in columns and columns[scale].kind != ""
         if is_step and not is_of_no_step and not scale_has_unit:
             return None

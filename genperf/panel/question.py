@@ -309,7 +309,7 @@ def _cell_of_device(legend: Legend, device: str) -> dict[str, str] | None:
     texts = {n: entry.levels for n, entry in legend.columns.items() if not entry.numeric and entry.levels}
     column = next((n for n, levels in texts.items() if all(map(device_in, levels))), "")
     if not column:
-        return {} if legend.is_in_all_names(device) else None
+        return {} if legend.is_in_all_names(device) or in_title(device, legend.title) else None
     of_all_runs = column in legend.names and all(device_in(cell) == device_in(device) for cell in texts[column])
     return {} if of_all_runs else {column: device}
 

@@ -352,9 +352,16 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         # The `mxnet` of `MXNet 1.9` names it.
         keys = [{word for word in key.lower().split() if not is_number(word)} for key in next(iter(variants.values()))]
         named = [key for key in keys if key and key <= {*words}]
-        if not superlatives and len(named) < 2:
+        # `H100` means both of `2023-11 H100 tok/s` and `2024-02 H100 tok/s`, and no `2023-11 A100 tok/s`.
+        of_headers = {n: {*n.lower().split()} for of_value in variants.values() for n in of_value.values()}
+        shared = {word for word in words if not header_of(word).kind and any(word in of for of in of_headers.values())}
+        meant = [name for name, of_header in of_headers.items() if shared and shared <= of_header]
+        if not superlatives and len(named) < 2 and len(meant) < 2:
             return self
-        return replace(self, source=with_variants(replace(self.source, cells=columns, read={})))
+        columns = {n: cells for n, cells in columns.items() if n not in of_headers or n in meant or len(meant) < 2}
+        # The words that all of them have are those of a title.
+        caption = " ".join(filter(None, (self.source.caption, *variants)))
+        return replace(self, source=with_variants(replace(self.source, cells=columns, read={}, caption=caption)))
 
     def for_question(self, at: Mapping[str, str], want: str | None = None) -> Recognised:
         """Return the table as a question reads it: its values `at` by column, and the column that it wants.

@@ -108,6 +108,8 @@ WIDE_RANGE = 100.0
 ABOUT_EQUAL = 0.25
 #: Spread of a rate times the time of a step, relative, up to which steps do the same work: both were measured. A guess.
 SAME_WORK = 0.05
+#: So many batches in a time in every run show that it is no step's. A guess: passes before a step are fewer.
+MANY_BATCHES = 10.0
 #: An efficiency of the fewest workers above it is in percent.
 MOST_EFFICIENT = 2.0
 #: Times more steps in the longest run from which on one of them is told: iterations of a solver differ less. A guess.
@@ -143,6 +145,8 @@ LONGEST = 1e8
 LONGEST_STEP = 1e3
 #: Why texts of which each row has another one name kinds.
 RUNS_APART = "it tells runs of the same numbers apart"
+#: Why a time is that of no step.
+OF_MANY_STEPS = "a rate does many batches in it"
 #: Why a setting is predicted.
 WANTED = "it is wanted"
 #: Headers of one word that are times where something must have been measured, and their units. `h` is a size, `min` the
@@ -245,8 +249,10 @@ class Reading(Struct, eq=False, dict=True):
         """Return the names of the columns of some roles."""
         return [column.name for column in self.with_role(*roles)]
 
-    def is_of_requests(self, name: str) -> bool:
-        """Tell whether a time is that of one request, beside a rate of them: `p99_ms` beside `req/s`."""
+    def is_of_no_step(self, name: str) -> bool:
+        """Tell whether a time is that of many steps, or of a request, beside a rate of them: `p99_ms` of `req/s`."""
+        if OF_MANY_STEPS in self.columns[name].reasons:
+            return True
         rates = [column for column in self.with_role("measured") if column.kind == "rate" and not column.header.shared]
         is_of_step = self.columns[name].header.of != ""
         return bool(rates) and not is_of_step and not words_in(name).isdisjoint(words_of("headers.response"))
@@ -759,6 +765,8 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
         unnamed = rate.role == "setting" and rate.meant is None and rate.name not in (scale, *requested_values)
         if unnamed and reading.growth(rate.name) > SIZE_GROWTH:
             rate.role, rate.follows, column.follows = "consequence", Consequence({column.name: -1}), None
+    if {c.kind for c in reading.with_role("measured")} >= {"rate", "time"}:
+        _settle_times_of_many_steps(reading, scale)
     of_all = None if sized or "global_batch" in mapped else _global_batch(reading, scale)
     if of_all is not None:
         mapped["global_batch"] = of_all
@@ -826,6 +834,29 @@ def _scale_of(
     return next((candidates[0] for candidates in choices if candidates), None)
 
 
+def _done_in(rate: TableColumn, time: TableColumn) -> Array:
+    """Return how much a rate does in a time, in each run."""
+    (above, below), (rate_above, rate_below) = (TIME_UNITS[of.header.unit or "s"] for of in (time, rate))
+    return np.asarray(rate.values * time.values * (above * rate_below / (below * rate_above)))
+
+
+def _settle_times_of_many_steps(reading: Reading, scale: str) -> None:
+    """Take a time in which a rate does many batches in every run for one of many steps: `time_this_iter_s`."""
+    settings = reading.with_role("setting", "consequence", "constant")
+    batches = [c for c in settings if c.canonical in _BATCHES and len(c.known) == len(c.texts)]
+    rates = [c for c in reading.with_role("measured") if c.kind == "rate" and not c.header.shared]
+    rates = [c for c in rates if c.header.counted not in ("tokens", *STEP_WORDS)]
+    times = [c for c in reading.with_role("measured") if c.kind == "time" and c.header.of != "job"]
+    # Passes before a step are of one step.
+    if not batches or any(c.canonical in ("micro_batch", "micro_batches") for c in settings):
+        return
+    counts = reading.columns[scale].values
+    largest = np.max([c.values * (1.0 if c.canonical == "global_batch" else counts) for c in batches], axis=0)
+    for rate, time in itertools.product(rates, times):
+        if np.all(_done_in(rate, time) > MANY_BATCHES * largest):
+            time.header, time.reasons = Header("time", time.header.unit), (*time.reasons, OF_MANY_STEPS)
+
+
 def _global_batch(reading: Reading, scale: str) -> str | None:
     """Return the column that is the global batch, though its name leaves it open; None where nothing shows it."""
     counts = reading.columns[scale].values
@@ -868,10 +899,7 @@ def _global_batch(reading: Reading, scale: str) -> str | None:
     rates = [c for c in measured if c.kind == "rate" and not c.header.shared and c.header.counted != "tokens"]
     with np.errstate(all="ignore"):
         # Samples/s times the seconds of a step, over the batch.
-        products = [
-            rate.values * np.divide(*TIME_UNITS[time.header.unit]) * time.values / batch.values
-            for rate, time in itertools.product(rates, times)
-        ]
+        products = [_done_in(rate, time) / batch.values for rate, time in itertools.product(rates, times)]
         is_product = any(np.all(np.abs(np.log(product)) < LEAST_CHANGE) for product in products)
         series = [reading.series == number for number in np.unique(reading.series)]
         grows = np.array([np.ptp(np.log(batch.values[rows] / counts[rows])) < CELL_ROUNDING for rows in series])
@@ -918,6 +946,7 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         roles = attempted(measurement_of_column, name, [*columns], reading.scale, 0.0, column.header, reading.mapping)
         serial = column.kind == "time" and any(map(_SERIAL.fullmatch, words_in(name)))
         is_last = has_zeros or in_few_rows or one_number or serial or isinstance(roles, GenperfError)
+        is_last |= OF_MANY_STEPS in column.reasons
         steps = [c.values for c in numeric if column.header.of == "job" and (c.kind, c.header.of) == ("time", "step")]
         with np.errstate(all="ignore"):
             of_as_many = any(np.ptp(np.log(column.values / seconds)) < CELL_ROUNDING for seconds in steps)
@@ -1154,7 +1183,8 @@ def measured_roles(
             column.becomes("constant", "one number")
             steps.append(column)
     many = steps or epochs
-    if roles.get("time") == name and not header.of and len(many) == 1 and len(many[0].known):
+    is_of_many = OF_MANY_STEPS in reading.columns[name].reasons
+    if roles.get("time") == name and not (header.of or is_of_many) and len(many) == 1 and len(many[0].known):
         # What elapsed in so many steps, or epochs.
         (times,), made = many, f"{'step' if steps else 'epoch'}_time_{header.unit}"
         differ = max(times.known) >= MANY_TIMES * min(times.known) > 0.0 and times.name not in given.columns
@@ -1192,7 +1222,7 @@ def measured_roles(
     is_long = not header.of and float(np.median(reading.columns[name].known)) * above / below > LONGEST_STEP
     # The unit in its cells may be that of an epoch.
     is_job = header.of == "job" or bool(is_long and batches)
-    if "time" in roles and (of_workers or is_job) and not states_work and not reading.is_of_requests(name):
+    if "time" in roles and (of_workers or is_job) and not states_work and not reading.is_of_no_step(name):
         kind = reading.scaling_by(name)[0] or ("strong" if falls or is_job else "")
         of_steps = header.of == "step" or header.kind == "rate"
         roles |= {"scaling": "job" if kind == "strong" and not of_steps else kind} if kind else {}
@@ -1239,9 +1269,7 @@ def _work_of_times(reading: Reading, name: str, scale: str | None) -> dict[str, 
     times = [c for c in reading.with_role("measured") if c.kind == "time" and c.header.of == "step"]
     if not times or scale is None or rate.header.shared or not reading.columns[scale].varies:
         return {}
-    time_above, time_below = TIME_UNITS[times[0].header.unit]
-    rate_above, rate_below = TIME_UNITS[rate.header.unit or "s"]
-    work = rate.values * times[0].values * (time_above * rate_below / (time_below * rate_above))
+    work = _done_in(rate, times[0])
     # The same in every run, or in proportion to the count.
     for counts, formula in ((1.0, "{}"), (reading.columns[scale].values, f"{{}}*{quote_name(scale)}")):
         amounts = work / counts

@@ -31,11 +31,14 @@ from genperf.vocabulary.names import (
     is_relative,
     meant_by,
     plain_name,
+    words_in,
 )
 
 #: Median spread of the values of a row over their mean, up to which columns without a word for a run are repeats.
 #: A guess: counts differ by more, clusters' noise by less.
 SCATTER = 0.15
+#: The relative rounding of the mean of repeats.
+ROUNDING = 0.005
 #: The exponent by which a rate that a device prints grows with their number, from which on it is that of all.
 OF_ALL = 0.5
 #: `gpu0`, `rank 3`, or the number of a device alone.
@@ -57,7 +60,7 @@ _WORD = r"[^\W\d_]+"
 _BEFORE = late(rf"(?<![^\W_])(?<!\.)(?P<number>\d+)\s*[-_]?\s*(?:x\s+|×\s*)?(?P<word>{_WORD})(?![\w.])")
 _AFTER = late(rf"(?<![^\W_])(?P<word>{_WORD})(?P<joint>\s*[=:]\s*|[\s_\-]*|\()(?P<number>\d+)(?![\w.])\)?")
 #: What is in the place of the number where a header has none beside it.
-VALUE, _COUNT, _RUN, _MODEL = "value", "count", "repeat", "model"
+VALUE, _COUNT, _RUN, _MODEL, _DEVICE = "value", "count", "repeat", "model", "device"
 _PAIR = late(r"(?<![\w.])(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?)(?![\w.])")
 #: What says that a number before it is of each device.
 _EACH = late(r"(?<=\d)\s+(?:each|per\s+[^\W\d_]+)(?![^\W_])", re.IGNORECASE)
@@ -121,6 +124,8 @@ _OF_A_JOB, _WORDLESS = late(r"(?<!\d)(?<!\d\.)\d{4,}(?!\d|\.\d)"), late(r"(?<![^
 
 #: The column of the variants that headers name, which is made where a user names it.
 VARIANT = "variant"
+#: The column of the batch of a chip, where that of a core is told.
+_BATCH_OF_A_CHIP = "batch per chip"
 #: The column of the titles of several tables of the same columns.
 TITLES = "table"
 
@@ -141,6 +146,8 @@ def melted(source: Source) -> Source:
     elif any(alone.fullmatch(name) for alone in _NAMED_ALONE.values() for name in source.columns):
         source = _with_names(source)
     families = _families(source.columns)
+    if families and families[0].repeated:
+        source = _without_summaries(source, families)
     if not families:
         return _with_columns_of_quantities(_melted_names(source))
     corner = next(iter(source.columns))
@@ -161,6 +168,19 @@ def melted(source: Source) -> Source:
     values = {family.value: {n: c for c, n in family.columns.items()} for family in families}
     long = _stacked(source, count, counts, values, ", the repeat" if repeated else "")
     return _spread(long, count, families[0].value) if len(families) == 1 and not repeated else long
+
+
+def _without_summaries(source: Source, families: Sequence[Wide]) -> Source:
+    """Leave out what lies between the repeats beside it in every row, and has no unit of its own: their mean."""
+    of_repeats = {column for family in families for column in family.columns}
+    columns = {n: np.array([*map(_float, cells)]) for n, cells in source.columns.items() if canonical_of(n) is None}
+    repeats = np.array([columns[n] for n in of_repeats if n in columns])
+    if len(source) < 2 or len(families) > 1 or len(repeats) < len(of_repeats):
+        return source
+    least, most = repeats.min(axis=0) * (1.0 - ROUNDING), repeats.max(axis=0) * (1.0 + ROUNDING)
+    summaries = [n for n, v in columns.items() if n not in of_repeats and np.all((least <= v) & (v <= most))]
+    text = f"{listed([*map(repr, summaries)])} left out: the repeats beside it say it"
+    return source.without(summaries).changed(text) if summaries else source
 
 
 #: `7B`, `Llama-13B`, `time (s) 350M`: what stands before the size of a network, and that.
@@ -185,14 +205,19 @@ def _with_models(source: Source) -> Source:
 #: `PyTorch`, `ResNet-50`, `vgg16`: a framework or a network, and nothing else, by the column that names such.
 _NAMED_ALONE = {
     key: late(rf"(?i){any_of(words)}(?:[-_ ]?(?:v?\d+|large|base|lm))?(?: \D.*)?")
-    for key, words in (("framework", "cells.frameworks"), (_MODEL, "cells.networks"))
+    for key, words in zip(
+        ("framework", _MODEL, _DEVICE),
+        ("cells.frameworks", "cells.networks", "cells.kinds_of_devices"),
+        strict=True,
+    )
 }
 
 
 def _with_names(source: Source) -> Source:
-    """Return a table whose only results stand below frameworks or networks, with a row for each of these."""
+    """Return a table whose only results stand below frameworks, networks or devices, with a row for each of these."""
     # The first column may be what is scaled, `n`.
-    unknown = [n for n in [*source.columns][1:] if canonical_of(n) is None and not counts_scale(n)]
+    unknown = [n for n in [*source.columns][1:] if canonical_of(n) is None]
+    unknown = [n for n in unknown if not counts_scale(n) or _NAMED_ALONE[_DEVICE].fullmatch(n)]
     names = [name for name in unknown if _numeric([source.columns[name]])]
     key = next((k for k, alone in _NAMED_ALONE.items() if sum(map(bool, map(alone.fullmatch, names))) > 1), "")
     # Beside a time or a rate they may be switches or versions.
@@ -743,7 +768,7 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
     """
     made: dict[str, AnyArray] = {}
     names_of_columns: dict[str, Names] = {}
-    steps, aliases = [*source.steps], dict(source.aliases)
+    steps, aliases, of_cores = [*source.steps], dict(source.aliases), set[str]()
     of_nodes = _node_sizes_in_words(source) if "nodes" in map(meant_by, source.columns) else None
     if of_nodes is not None:
         made["devices_per_node"] = of_nodes[1]
@@ -787,9 +812,18 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
             new[names.kind_column] = np.array(cells, dtype=object)
         names_of_columns[column] = replace(names, columns=headers)
         made |= new
+        slices = [SLICE.fullmatch(text.strip()) for text in different]
+        if all(match is not None and chips_of(match) < float(match[2]) for match in slices):
+            # A chip has two cores, and its batch is that of both.
+            of_cores |= {n for n in source.columns if canonical_of(n) == "batch" and "core" in words_in(n)}
         if new:
             filled = counted(sum(map(bool, texts)), "cell")
             steps.append(step(f"{filled}: {listed([repr(n) for n in new], 6)} read from the names in '{column}'"))
+    for name in of_cores:
+        batches = [2.0 * number_in(cell) for cell in labels(source.columns[name])]
+        made[_BATCH_OF_A_CHIP] = np.array(batches, dtype=object)
+        steps.append(step(f"'{_BATCH_OF_A_CHIP}' is twice '{name}': a chip of such a slice has two cores"))
+    source = source.without(of_cores)
     return replace(source, read={**source.read, **made}, names=names_of_columns, aliases=aliases, steps=tuple(steps))
 
 

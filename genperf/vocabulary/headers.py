@@ -570,9 +570,10 @@ _PREFIXED = late(r"([kKMGTP]i?)?(B|o|bytes?|bit|bits|b|FLOPS|FLOP|Flops|W|J|Wh|H
 MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
 
-#: `All times in ms.`, `unit: k tokens/s`.
+#: `All times in ms.`, `unit: k tokens/s`, `all numbers are images/s`.
 _IN_A_UNIT = late(
-    r"(?:\bin|\bunits?[:=])\s+((?:[kKMB] )?[^\W\d_]+(?:(?:/| per )[^\W\d_]+)*)(?=\s*(?:$|[:：(\[.,;]))", re.IGNORECASE
+    r"(?:\b(?:in|are)|\bunits?[:=])\s+((?:[kKMB] )?[^\W\d_]+(?:(?:/| per )[^\W\d_]+)*)(?=\s*(?:$|[:：(\[.,;]))",
+    re.IGNORECASE,
 )
 
 
