@@ -904,6 +904,8 @@ def _with_duration(source: Source) -> Source:
 
 
 _OF_A_CHART = late(rf"{any_of('columns.end_of_a_chart')}$")
+#: A count, whatever of: it has not the unit of a title.
+_NAMELESS = late(any_of("headers.nameless"))
 _STATISTIC = late(rf"{any_of('headers.statistic')}|p\d\d?|min|count|\d+ ?%")
 #: `mean`, `std`, `total`: a row about the others.
 _MEAN, _SPREAD, _SUM = (
@@ -1106,6 +1108,7 @@ def _unit_of_caption(source: Source) -> dict[str, str]:
         return {}
     # A number may have a mark beside it, and no unit of its own.
     columns = {n: cells for n, cells in source.cells.items() if n == "value" or "value" not in source.cells}
+    columns = {n: cells for n, cells in columns.items() if not _NAMELESS.fullmatch(plain_name(n))}
     parts = {n: [*map(parts_of, map(str, cells))] for n, cells in columns.items() if meant_by(n) is None}
     without_unit = {n: sum(cell is not None and not cell.unit for cell in cells) for n, cells in parts.items()}
     return {n: unit for n, count in without_unit.items() if 2 * count > len(source)}

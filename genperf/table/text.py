@@ -90,6 +90,9 @@ _LIST = late(r"[:=]\s*[\[(]?\d+\s*,\s*\d")
 _TITLE_MARKS = late(r"^[\s#*>+=-]+|[\s#*:：=-]+$")
 #: `** Reading, no cache`, `== ResNet-50, fp16 ==`
 _HEADING = late(r"[#*>=-]+ +[^\W\d_]")
+#: What stands above the columns of a pivot, and the names of its totals.
+_COLUMN_LABELS = frozenset(words_of("cells.column_labels"))
+_TOTAL = late(any_of("cells.sum"), re.IGNORECASE)
 #: `[OneFlow](../OneFlow)`
 _LINK = late(r"\[([^\[\]]+)\]\([^()\s]*[./#][^()\s]*\)")
 
@@ -147,6 +150,9 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         records = [(line, [*map(unmarked, row)]) for line, record in records for row in _rows_of_breaks(record)]
     if not records:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
+    labelled = [k for k, (_, row) in enumerate(records[:FIRST_ROWS]) if {*map(str.lower, row)} & _COLUMN_LABELS]
+    if labelled and records[labelled[0] + 1 :]:
+        return read_delimited(_unpivoted(records[labelled[0] :]), name, "\t")
     width = len(records[0][1])
     apart = [(line, row[0].split() if len(row) == 1 else []) for line, row in records[1:]]
     # `Setup: 8 nodes (a, b)` is a sentence, whose commas part no names.
@@ -367,6 +373,17 @@ def _with_brackets_closed(row: Sequence[str]) -> list[str]:
 def _no_table(why: str, name: str) -> TableError:
     hint = "write a CSV with a header line and a line per run; genperf import reads the files of some tools"
     return UnclearTableError(f"is a log or a text, not a table: {why}", hint=hint, where=name)
+
+
+def _unpivoted(records: Sequence[Record]) -> str:
+    """Return a pivot of a spreadsheet as a table with tabs, below what its values are of, and without its totals."""
+    (line, (what, *_)), (_, head), *rows = records
+    columns = [k for k, name in enumerate(head) if name and (k == 0 or not _TOTAL.fullmatch(name))]
+    of_runs = [[row[k] for k in columns if k < len(row)] for _, row in rows if not _TOTAL.fullmatch(row[0])]
+    corner = "count" if all(_is_number(row[0]) for row in of_runs) else "name"
+    title = re.sub(r"^\S+ (?:of|von|de) ", "", what)
+    lines = [[f"# {title}"], [corner, *(head[k] for k in columns[1:])], *of_runs]
+    return "\n" * (line - 1) + "\n".join(map("\t".join, lines))
 
 
 def _with_one_header(records: Sequence[Record]) -> list[Record]:
