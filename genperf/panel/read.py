@@ -41,6 +41,7 @@ from genperf.vocabulary.names import (
     STEPS,
     WAYS,
     WORK_OF_RUNS,
+    canonical_of,
     column_named,
     column_of,
     is_relative,
@@ -420,9 +421,10 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         """
         of_plan = {"samples", "tokens"} & self.options.keys()
         divisors = self.reading.divisors
-        # Beside a rate of all it is asked how long so many take.
+        # Beside a rate of all it is asked how long so many `Tokens seen` take; `seq` is a setting.
         has_rate = any(c.kind == "rate" and not c.header.shared for c in self.reading.with_role("measured"))
-        amounts = {n: amount(self.at[n]) for n in names if n in divisors or has_rate}
+        of_runs = {n for n in names if has_rate and canonical_of(n) is None and "_" in plain_name(n)}
+        amounts = {n: amount(self.at[n]) for n in names if n in divisors or n in of_runs}
         counted = [(n, number) for n, number in amounts.items() if number is not None]
         if len(counted) != 1 or of_plan:
             return self
