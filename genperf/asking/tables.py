@@ -571,7 +571,10 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
     another_scale += f"(genperf ask RUN1 RUN2 --at {count}=64)."
     names = reading.quantities if opened.want is None else reading.quantities[:1]
     asks_speed = any(header_of(of).kind in ("time", "rate") for of in opened.options.get("requested", "").split(", "))
-    if asks_speed and not any(reading.columns[name].kind in ("", "time", "rate") for name in names):
+    # `Time to train (minutes) for results/run_8.txt` is one, whatever its unit seems to be of.
+    kinds = {reading.columns[name].kind for name in names}
+    kinds |= {header_of(name.partition(" (")[0]).kind or "quantity" for name in names}
+    if asks_speed and kinds <= {"quantity"}:
         raise TableError(UNMEASURED, hint=f"measured was {listed(names)}", where=source.name)
     answers = list[Value]()
     for name in names[:MAX_QUANTITIES]:
