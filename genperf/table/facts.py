@@ -1353,7 +1353,7 @@ def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
     if "**" in text:
         text = FORMS.emphasis.sub(lambda match: match["text"] or match["last"], text)
     if (named := _runs_of_lines(text)) is not None:
-        return source_of_rows(named, name)
+        return source_of_rows(_with_one_time(named, text.split("\n")), name)
     text = text if size <= MOST_OF_A_LOG else text[:MOST_OF_A_LOG].rpartition("\n")[0]
     thinned, stride = thinned_out(text)
     runs = runs_of(thinned)
