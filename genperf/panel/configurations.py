@@ -360,17 +360,11 @@ def fills_nodes(panel: Panel, columns: Columns) -> Mask:
 
 def whole_passes(panel: Panel, columns: Columns) -> Mask:
     """Return which configurations split a batch of all into whole passes of all replicas; all where none is counted."""
-    machine_sizes = panel.machine.parts_of(columns)
-    if not {"global_batch", "micro_batch"} <= machine_sizes.keys() or machine_sizes.keys().isdisjoint(
-        ("data_parallel", "workers")
-    ):
+    sizes = panel.machine.parts_of(columns)
+    if not {"global_batch", "micro_batch"} <= sizes.keys() or sizes.keys().isdisjoint(("data_parallel", "workers")):
         return np.ones(len(next(iter(columns.values()))), bool)
-    replicas = (
-        machine_sizes["data_parallel"]
-        if "data_parallel" in machine_sizes
-        else machine_sizes["workers"] / product_of(machine_sizes)
-    )
-    return np.asarray(machine_sizes["global_batch"] % (replicas * machine_sizes["micro_batch"]) == 0.0)
+    replicas = sizes["data_parallel"] if "data_parallel" in sizes else sizes["workers"] / product_of(sizes)
+    return np.asarray(sizes["global_batch"] % (replicas * sizes["micro_batch"]) == 0.0)
 
 
 def left_open(panel: Panel, target: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:

@@ -262,11 +262,9 @@ def have_few_counts(columns: Texts, counts: Array, batches: Collection[str] = ()
     series_of_pairs, _ = np.unique(np.stack([series, place]), axis=1)
     counts_of_series = np.bincount(series_of_pairs)
     least = min(READING_LEAST_COUNTS, len(different_counts))
-    cells_by_kind = [
-        [cells for n, cells in columns.items() if (n in batches) is of_batch] for of_batch in (False, True)
-    ]
-    crossed = all(cells_by_kind) and 2 * len(counts_of_series) > math.prod(
-        int(combination_ids(cells).max()) + 1 for cells in cells_by_kind
+    by_kind = [[cells for n, cells in columns.items() if (n in batches) is of_batch] for of_batch in (False, True)]
+    crossed = all(by_kind) and 2 * len(counts_of_series) > math.prod(
+        int(combination_ids(cells).max()) + 1 for cells in by_kind
     )
     of_rows = counts_of_series[series]
     return least > 1 and float(of_rows.min() if crossed else np.median(of_rows)) < least

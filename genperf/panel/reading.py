@@ -1254,12 +1254,10 @@ def _work_of_runs(reading: Reading, name: str) -> TableColumn | None:
 
 def _grows_with(sizes: Array, values: Array) -> bool:
     """Tell whether values grow much with a size over its whole range, which is wide."""
-    is_positive = np.isfinite(values) & (values > 0.0) & (sizes > 0.0)
-    if not is_positive.any() or (least := np.min(sizes[is_positive])) * WIDE_RANGE > (
-        most := np.max(sizes[is_positive])
-    ):
+    valid = np.isfinite(values) & (values > 0.0) & (sizes > 0.0)
+    if not valid.any() or (least := np.min(sizes[valid])) * WIDE_RANGE > (most := np.max(sizes[valid])):
         return False
-    first, last = (np.median(values[is_positive & (sizes == size)]) for size in (least, most))
+    first, last = (np.median(values[valid & (sizes == size)]) for size in (least, most))
     return bool(np.log(last / first) > SIZE_GROWTH * np.log(most / least))
 
 

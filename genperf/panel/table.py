@@ -530,12 +530,10 @@ def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
 
 def failure_notes(count: int, stopped: int = 0) -> tuple[Note, ...]:
     """Return notes of how many runs failed, and how many were stopped from outside; none where none was."""
-    settings_text = (
-        f"{'its' if count == 1 else 'their'} settings are kept as ones that did not fit, without a measured value"
-    )
+    remark = f"{'its' if count == 1 else 'their'} settings are kept as ones that did not fit, without a measured value"
     left_out = "stopped by a limit or a user, and left out: that shows nothing of memory"
     of_stopped = Note(f"{counted(stopped, 'run')} {left_out}", "runs_stopped")
-    of_failed = Note(f"{counted(count, 'run')} failed: {settings_text}", "runs_failed")
+    of_failed = Note(f"{counted(count, 'run')} failed: {remark}", "runs_failed")
     return (*([of_stopped] if stopped else []), *([of_failed] if count else []))
 
 

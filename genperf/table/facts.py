@@ -927,28 +927,25 @@ def _add_settings_below(runs: Sequence[Run], lines: Sequence[str]) -> None:
 
 def _add_devices_of_nodes(runs: Sequence[Run], lines: Sequence[str]) -> None:
     """Add to runs that count nodes alone the devices of each, as another run or the text tells them: `DGX, 8x A100`."""
-    counts = [{meant_by(k): k for k, v in run.values.items() if meant_by(k) in _COUNTED_IN_RUNS} for run in runs]
-    if len(runs) < 2 or any("nodes" not in of_run or of_run.keys() - LEVELS for of_run in counts):
+    keys = [{meant_by(k): k for k in run.values if meant_by(k) in _COUNTED_IN_RUNS} for run in runs]
+    counts = [{of: run.values[k][-1] for of, k in names.items()} for run, names in zip(runs, keys, strict=True)]
+    are_counts = all(isinstance(count, float) and count > 0.0 for of_run in counts for count in of_run.values())
+    if len(runs) < 2 or not are_counts or any("nodes" not in of_run or of_run.keys() - LEVELS for of_run in counts):
         return
-    # Below `4 nodes, 8 GPUs each` the GPUs of other nodes are others.
     texts = [line for line in lines[:MOST_NAMES] if not _has_result(line)]
-    of_each_node = {float(match["value"]) for match in map(FORMS.of_each.search, texts) if match is not None}
-    products = (FORMS.product.search(line) for line in texts)
-    devices = of_each_node or {float(match["value"]) for match in products if match is not None and not match["nodes"]}
-    nodes = [run.values[of_run["nodes"]][-1] for run, of_run in zip(runs, counts, strict=True)]
-    counted_both = [
-        (run.values[k["workers"]][-1], n) for run, k, n in zip(runs, counts, nodes, strict=True) if "workers" in k
-    ]
-    of_both = [workers / count for workers, count in counted_both]
-    # `1 node (8x A100): 22 images/s` above `2 nodes: 43 images/s`.
-    devices = {*of_both} if len(of_both) < len(runs) and of_both else devices if of_each_node or not of_both else set()
-    if len(devices) != 1 or not 1.0 <= max(devices) <= MOST_OF_A_NODE or not max(devices).is_integer():
+    of_both = [of_run["workers"] / of_run["nodes"] for of_run in counts if "workers" in of_run]
+    # `1 node (8x A100): 22 images/s` above `2 nodes: 43 images/s`, and `4 nodes, 8 GPUs each` above runs on fewer.
+    of_each = {float(match["value"]) for match in map(FORMS.of_each.search, texts) if match}
+    sizes = {*of_both} if 0 < len(of_both) < len(runs) else of_each
+    if not (sizes or of_both):
+        sizes = {float(m["value"]) for m in map(FORMS.product.search, texts) if m and not m["nodes"]}
+    if len(sizes) != 1 or not 1.0 <= max(sizes) <= MOST_OF_A_NODE or not max(sizes).is_integer():
         return
-    for run, keys, count in zip(runs, counts, nodes, strict=True):
-        if "workers" in keys and keys["workers"] in run.carried:
-            run.values[keys["workers"]] = [count * max(devices)]
-        elif "workers" not in keys:
-            run.add(*(("devices", count * max(devices)) if of_both else ("devices per node", max(devices))))
+    for run, names, of_run in zip(runs, keys, counts, strict=True):
+        if names.get("workers") in run.carried:
+            run.values[names["workers"]] = [of_run["nodes"] * max(sizes)]
+        elif "workers" not in names:
+            run.add(*(("devices", of_run["nodes"] * max(sizes)) if of_both else ("devices per node", max(sizes))))
 
 
 def _note_moment(run: Run, line: str, facts: Sequence[tuple[str, Any, str]]) -> None:
