@@ -31,6 +31,7 @@ class TrainedNetwork(Struct, frozen=True):
     layers: float = 0.0
     hidden: float = 0.0
     embedding: float = 0.0  #: Words of the input embedding, which multiplies nothing; 0 where the output shares it.
+    context: float = 0.0  #: Tokens of a sample in its pretraining; 0 is not known.
     multiply_adds: float = 0.0  #: Of one image's forward pass, in a network for images.
     published: bool = False  #: Whether the name is that of one network, and not only a size.
 

@@ -30,7 +30,8 @@ class Device(Struct, frozen=True):
     def label(self) -> str:
         """The name as it is written: `H100`, `TPU v5p`; of a device that is not known, as it was given."""
         is_tpu = self.name.startswith("tpu")
-        return re.sub("^tpu-?", "TPU ", self.name if is_tpu or not self.family else self.name.upper())
+        name = re.sub("[A-Z]{4,}", lambda word: word[0].title(), self.name.upper())
+        return re.sub("^tpu-?", "TPU ", self.name if is_tpu or not self.family else name)
 
     def rate(self, precision: str) -> float:
         """Return the rate of a precision, that of 16 bits where the table has none of the precision itself."""

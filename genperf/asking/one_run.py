@@ -41,6 +41,7 @@ from genperf.panel.words import RUN_WORDS, UNREAD, meaning_of, number_of, row_of
 from genperf.peaks import Device, device_in, device_of, devices, link_rate, peak_of, precision_in
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_missing
+from genperf.table.content import read_text
 from genperf.table.opened import understood
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import STEP_WORDS, canonical_time, header_of
@@ -79,6 +80,10 @@ RECOMPUTED = 4.0 / 3.0
 #: The convention that others are variants of; what a run states or prints has none.
 FULL = "6·P + attention"
 PRINTED, STATED = "TFLOP/s as the run prints them", "as the run states it"
+#: Bytes of a file that may be a note about one run.
+MOST_OF_A_NOTE = 2000
+#: Devices by whose peak programs divide, whatever they run on (nanoGPT, nanochat).
+USUAL_PEAKS = ("a100", "h100")
 #: A percentile below which what usually explains less is named.
 LOW = 100.0 / 3.0
 
@@ -117,6 +122,8 @@ def run_answer(row: Mapping[str, Any], at: Mapping[str, str] | None = None, ques
     """Return the answer about the run of a row; of given tokens also how long they take at the counts of `at`."""
     question = question or Question()
     unread = str(row.get(UNREAD, ""))
+    # `is it normal` names no machine.
+    at = {name: text for name, text in (at or {}).items() if name != SCALE or re.search(r"\d", text)}
     if options := {name.removeprefix("--"): row[name] for name in row if name.startswith("--")}:
         of_words = question_of(**{"tokens": question.training.tokens or row.get("tokens"), **options})
         training = replace(of_words.training, peak=question.training.peak or of_words.training.peak)
@@ -156,8 +163,8 @@ def _answer_about(row: Mapping[str, Any], at: Mapping[str, str] | None, question
     if used.mfu is not None and not run.rate and conventions_of(run):
         rate = _rate_of(run, used)
         value, low, high, of_each = map(three_digits, (*rate.ends, rate.value / run.devices))
-        speed = f"{value} {run.network.sample}/s ({low} – {high}) by that share: {of_each} of each device"
-        rows.append(("speed", speed))
+        speed = f"{value} {run.network.sample}/s ({low} – {high}) by that share"
+        rows.append(("speed", f"{speed}: {of_each} of each device" if run.devices > 1.0 else speed))
     of_images = "no published run of images is bundled: what is usual is not known"
     rows += [("among", place_text(used.normal) if used.normal else of_images)]
     rows += [("less by", "; ".join(used.less_by)), ("more by", "; ".join(used.more_by))]
@@ -211,6 +218,17 @@ def row_in(texts: Sequence[str]) -> dict[str, Any]:
     from genperf.table.importers.nccl_tests import plateau_in
 
     return plateau_in(texts[0]) if len(texts) == 1 else {}
+
+
+def row_of_note(files: Sequence[str]) -> dict[str, Any]:
+    """Return the row of the run that a short note states, with its network and its speed; {} for other files."""
+    is_short = len(files) == 1 and os.path.isfile(files[0]) and os.path.getsize(files[0]) <= MOST_OF_A_NOTE
+    text = attempted(read_text, files[0]) if is_short else None
+    row = attempted(row_of_words, [" | ".join(text[1].splitlines())]) if isinstance(text, tuple) else {}
+    if isinstance(row, GenperfError) or not {"model", "device"} <= row.keys():
+        return {}
+    run = attempted(run_of_row, row)
+    return row if isinstance(run, TrainingRun) and (run.rate or run.claims) else {}
 
 
 def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | GenperfError | None:
@@ -275,8 +293,8 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     adapters = "adapters" in switched_on or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower()))
     nodes = nodes or float(np.ceil(count / (per_node or USUAL_DEVICES)))
     network, sequence = _network(named, numbers), numbers.get("sequence", 0.0)
-    # Some programs divide by the peak of an A100, whatever the device.
-    of_a100 = devices()["a100"].rates["16-bit"] / (dense_peak or 1.0)
+    # What is printed in TFLOP/s is of no peak.
+    of_a100 = 1.0 if printed else devices()["a100"].rates["16-bit"] / (dense_peak or 1.0)
     mistakes = {"recomputation is counted in the MFU": 1.0 / RECOMPUTED, "it is of the peak of an A100": of_a100}
     run = TrainingRun(device, dense_peak, count, nodes, network, claims, precision, sequence, recomputed, adapters)
     run = replace(run, tokens=numbers.get("tokens"), mistakes=mistakes)
@@ -284,17 +302,18 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
 
 
 def _with_rate_of_training(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """Return cells with a rate in the place of tokens and of the time that they took, or of the hours of one device."""
-    tokens = next((name for name in cells if meaning_of(name) == "tokens" and number_of(cells[name])), "")
+    """Return cells with a rate in the place of tokens or samples and of the time, or hours of a device, they took."""
+    work = next((name for name in cells if meaning_of(name) in ("tokens", "samples") and number_of(cells[name])), "")
     headers = {name: header_of(f"time ({name})" if canonical_time(name) else name) for name in cells}
-    if not tokens or any(header.kind == "rate" for header in headers.values()):
+    if not work or any(header.kind == "rate" for header in headers.values()):
         return dict(cells)
     for name, header in headers.items():
         seconds = DURATIONS.get(header.unit, 0.0) * (number_of(cells[name]) or 0.0)
         if header.kind == "time" and header.of != "step" and seconds:
             of_one = header.shared or device_in(name) is not None
-            others = {column: cell for column, cell in cells.items() if column not in (name, tokens)}
-            return others | {"tok/s/gpu" if of_one else "tok/s": (number_of(cells[tokens]) or 0.0) / seconds}
+            others = {column: cell for column, cell in cells.items() if column not in (name, work)}
+            rate = f"{meaning_of(work)}/s{'/gpu' if of_one else ''}"
+            return others | {rate: (number_of(cells[work]) or 0.0) / seconds}
     return dict(cells)
 
 
@@ -398,7 +417,7 @@ class Utilisation(Struct, frozen=True):
             return ""
         is_known = self.mfu_upper <= 1.01 * self.mfu_lower
         middle, low, high = (share_text(of, decimals=1) for of in (self.mfu, self.mfu_lower, self.mfu_upper))
-        ends = "" if is_known else f" ({low.removesuffix(' %')} – {high})"
+        ends = "" if is_known or low == high else f" ({low.removesuffix(' %')} – {high})"
         hardware = "" if self.hfu is None else f"; HFU {share_text(self.hfu)}"
         return f"{middle}{ends}: {self.mfu_convention}, of {three_digits(self.peak / 1e12)} TFLOP/s dense{hardware}"
 
@@ -413,12 +432,13 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
     computed = {name: scale * operations for name, (operations, *_) in conventions.items() if scale}
     utilisations = computed or dict([*run.claims.items()][:1])
     if not utilisations and not is_planned:
-        what, hint = "nothing measures the speed of the run", "76800tok/s, or 400TFLOP/s of a device, or 40%"
+        speed = "2900img/s" if network.sample == "images" else "76800tok/s"
+        what, hint = "nothing measures the speed of the run", f"{speed}, or 400TFLOP/s of a device, or 40%"
         if not network.parameters:
             what = "the network of the run is missing: without its size a speed is no utilisation"
             hint = "add 7B, or llama3-8b (in a table a column model); or 400TFLOP/s of a device, or 40%"
         raise GenperfError(what, hint=hint)
-    if run.precision is None and "fp8" in run.device.rates:
+    if run.precision is None and run.device.rate("fp8") > 1.5 * run.dense_peak and (scale or PRINTED in utilisations):
         notes.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
     if run.precision == "fp32" and "fp32" not in run.device.rates:
         notes.append(f"the fp32 peak of {run.device.label} is not known: that of 16 bits is taken")
@@ -456,7 +476,8 @@ def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tup
     mistakes = [f"{text} (then {share_text(mfu)})" for text, mfu in mended.items() if low < mfu < high]
     if value > high:
         peak = f"one of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense"
-        mistakes = mistakes or ["more devices ran than are counted"]
+        by_transform = ["convolutions by Winograd or FFT multiply less"] if run.network.multiply_adds else []
+        mistakes = mistakes or [*by_transform, "more devices ran than are counted"]
         if not run.network.published:
             mistakes.append("a token uses a part of the parameters: active=12.9B for experts, lora for adapters")
         elif run.network.sample == "tokens" and not run.adapters:
@@ -484,8 +505,11 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
     rows = [("is of the sparse peak", device.sparse * run.dense_peak, ": training uses the dense one")]
     rows += [("is of the 16-bit peak", device.rates["16-bit"], "")]
     # Variants of a device, an H100 on PCIe, have peaks of their own.
-    for variant in (of for of in devices().values() if of.family == device.family):
+    for variant in sorted(devices().values(), key=lambda of: of.family != device.family):
+        if variant.family != device.family and variant.name not in USUAL_PEAKS:
+            continue
         kinds, rate = {"": 1.0, "sparse ": variant.sparse}, variant.rate(run.precision or "16-bit")
+        kinds = kinds if variant.family == device.family else {"": 1.0}
         rows += [(f"fits the {kind}peak of {variant.label}", multiple * rate, "") for kind, multiple in kinds.items()]
     # Each mistake as text, with what it multiplies the utilisation by.
     peaks = [(f"{fits} ({three_digits(peak / 1e12)} TFLOP/s){why}", run.dense_peak / peak) for fits, peak, why in rows]
@@ -522,7 +546,8 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
     products, shape = plain - output, network.layers * network.hidden
     a_token = 12.0 * (shape or SHAPE_7B * (network.active / 6.74e9) ** SHAPE_EXPONENT)
     attention = a_token * run.sequence
-    largest = high + a_token * (1.0 if shape else SHAPE_FACTOR) * (run.sequence or SEQUENCE) / plain
+    usual = network.context or SEQUENCE
+    largest = high + a_token * (1.0 if shape else SHAPE_FACTOR) * (run.sequence or usual) / plain
     full, causal, of_layers = products + attention, products + 0.5 * attention, 72.0 * shape * network.hidden
     # A causal mask needs half of the attention, and half of what no layer holds may be an embedding that is looked up.
     looked_up = 0.0 if network.published or network.is_mixture else max(0.5 * (plain - of_layers), 0.0)
@@ -539,7 +564,7 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
         f"{FULL}, input embedding counted": (in_full and output, plain + attention, half, high),
         f"72·layers·hidden² + attention{with_output}": (of_layer_shape, of_layers + attention + output, low, high),
         f"{FULL} of a usual shape": (of_all and attention and not shape, plain + attention, low, high),
-        f"{FULL} at {SEQUENCE:,g} tokens": (at_usual_length, products + a_token * SEQUENCE, low, high),
+        f"{FULL} at {usual:,g} tokens": (at_usual_length, products + a_token * usual, low, high),
     }
     return {name: (of, lower, upper) for name, (holds, of, lower, upper) in conventions.items() if holds}
 
@@ -579,7 +604,7 @@ def _training_text(
     if price is not None:
         costs = map(three_digits, Interval.named(amounts, "training_cost").ends)
         paid, _ = paid_for(fitted.panel, question.per, price)
-        text += ", {} ({} – {}) at {}".format(*costs, price_text(price.text, paid))
+        text += ", cost {} ({} – {}) at {}".format(*costs, price_text(price.text, paid))
     numbers: dict[str, Any] = {"tokens": training.tokens, "devices": devices, "nodes": nodes}
     numbers |= {f"days{end}": amounts[f"days{end}"] for end in ENDS}
     numbers |= {f"cost{end}": amounts.get(f"training_cost{end}") for end in ENDS}
@@ -617,7 +642,7 @@ def _why_interval_is_wide(
     count, convention = min(2.0 * run.devices, devices), next(iter(conventions_of(run)))
     if used.mfu is None and (place := used.normal) is not None:
         reason = f"no run: the interval is that of {place.runs} published {place.among} ({convention})"
-        return reason, f"measure the tokens a second of {counted(int(devices), 'device')}"
+        return reason, f"measure the tokens a second of {counted(int(min(devices, USUAL_DEVICES)), 'device')}"
     if run.nodes < 2.0 <= nodes:
         unknown = "what the second costs rests on the hint"
         unknown = unknown if is_hinted else "the interval holds networks of which nothing is known"

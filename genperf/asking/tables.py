@@ -32,7 +32,7 @@ from genperf.asking.ask import (
     rows_with,
 )
 from genperf.asking.energy import energy_of
-from genperf.asking.one_run import row_in, row_of_run, run_answer
+from genperf.asking.one_run import row_in, row_of_note, row_of_run, run_answer
 from genperf.errors import GenperfError, Note, TableError, attempted, counted, did_you_mean, listed
 from genperf.facts import Facts, Planned
 from genperf.fitting import fit_prepared, model_of, prepared_auto
@@ -52,7 +52,7 @@ from genperf.panel.quantities import paid_by_runs
 from genperf.panel.question import SEVERAL, Requested, in_columns, in_factors
 from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, Reading
-from genperf.panel.words import wanted_in_words
+from genperf.panel.words import row_of_cells, wanted_in_words
 from genperf.prediction import Schema, stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import is_list
@@ -198,7 +198,12 @@ def ask(
     requested = {**(at or {}), **({} if run_in_words else configuration)}
     source = None
     if not (isinstance(table, FitResult | GroupedResult | Table) or is_model_file(table) or run_in_words):
-        source = open_files([str(table)]) if is_path else open_source(table)
+        try:
+            source = open_files([str(table)]) if is_path else open_source(table)
+        except GenperfError:
+            run_in_words = row_of_note([str(table)]) if is_path else {}
+            if not run_in_words:
+                raise
     if want is not None and (source is None or want not in source.columns):
         # `step time` is a quantity, and so is what a header has in full; `is it normal` is none.
         in_headers = source is not None and any(words_in(want) <= words_in(column) for column in source.columns)
@@ -214,7 +219,7 @@ def ask(
         options = {**(roles or {}), "work": work}
         about = subject_of(source, question, lambda cells: recognised(cells, options, tokens=tokens is not None))
     elif run_in_words:
-        about = {**configuration, **run_in_words}
+        about = row_of_cells(configuration) | run_in_words
     else:
         about = model_of(cast(Any, table))
     places, answers = answers_about(about, places, want, question)
@@ -226,10 +231,10 @@ def subject_of(source: Source, question: Question, recognise: Callable[[Source],
 
     Where a row is a run but for an unknown device or network, the table's notes say so.
     """
-    run = row_of_run(source, question.training.peak) if len(source) == 1 else None
+    run = row_of_run(source, question.training.peak) or row_of_note([source.name]) if len(source) == 1 else None
     if isinstance(run, GenperfError):
         source = replace(source, steps=(*source.steps, Note(f"{run.message}; {run.hint}", "run")))
-    return run if isinstance(run, dict) else recognise(source)
+    return run if run and isinstance(run, dict) else recognise(source)
 
 
 def answers_about(

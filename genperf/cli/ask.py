@@ -85,7 +85,7 @@ def ask(
     Several values, `--at gpus=64,256` or `--at gpus=8:1024:*2`, are answered beside each other.
     A role that is given as an option is not guessed. Without --at: a plan's count, or twice the largest.
     """
-    from genperf.asking.one_run import OneRun, joint_answer, row_in
+    from genperf.asking.one_run import OneRun, joint_answer, row_in, row_of_note
     from genperf.asking.tables import answers_about, configurations, is_model_file, subject_of
     from genperf.cli.options import names_of, pairs, recognised_table, split_words, with_scale
     from genperf.panel.read import Recognised
@@ -105,7 +105,11 @@ def ask(
         # One run in words is a row by column, several are a `Source`, and {} is a file. A file of that name is read,
         # even if it is called `8xh100`.
         in_words: Any = {} if at and Path(table[0]).is_file() else source_of_words(table) or row_in(table)
-        source = in_words or _source(table, roles["delimiter"])
+        try:
+            source = in_words or _source(table, roles["delimiter"])
+        except GenperfError:
+            if not (source := row_of_note(table)):
+                raise
         recognise = partial(recognised_table, options=roles)
         about = source if isinstance(source, dict) else subject_of(source, question, recognise)
     if isinstance(about, Recognised):

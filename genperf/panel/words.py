@@ -28,7 +28,7 @@ _MACHINE = re.compile(
     _FORMS.written(
         r"(?i)(<name>?<variant>)( ?[x×*:] ?)([1-9]\d*)(?!\S)"
         r"|(?:([1-9]\d*)(?: ?[x×*] ?| (?:<headers.node>|server)s? (?:of |with |[x×*] ?)?))??"
-        r"([1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)"
+        r"([1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*k?)"
         r"( ?[x×*] ?(?:<memory> )?| ?(?:<device>s? )??(?:<memory> )?"
         r"(?=(?:<headers.maker> )*(?:[a-wyz]\S*\d|(?<=[a-z]{3} )\d)))(<name><variant>)(?=:?(?:\s|$))"
     )
@@ -76,7 +76,7 @@ def machine_in(text: str) -> tuple[dict[str, Any], str]:
         return {}, text
     # Several `H100s`; an `L40S` is no `L40`.
     device = device[:-1] if device[-1] in "sS" and device_in(device) == device_in(device[:-1]) is not None else device
-    devices, noun = float((count or count_behind).replace(",", "")), _NOUN.match(text, match.end())
+    devices, noun = number_of(count or count_behind) or 0.0, _NOUN.match(text, match.end())
     if noun and noun[1] and not nodes:
         what = f"of {devices:g} {device} nodes it is open how many devices each has"
         raise GenperfError(what, hint=f"{devices:g}x8x{device}")
@@ -198,7 +198,7 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
         row.setdefault("mfu", share[1])
     name, unread = _network_and_numbers(name, rest.split())
     lasted = [n for n in row if n.startswith("job time") or (header_of(n).shared and header_of(n).kind == "time")]
-    if "tokens" not in row or any(header_of(column).kind == "rate" for column in row):
+    if row.keys().isdisjoint(("tokens", "training_samples")) or any(header_of(c).kind == "rate" for c in row):
         unread += [f"{row.pop(column)} {column.removeprefix('job time').strip(' ()')}" for column in lasted]
     _refuse_unclear_machine(row, device, count, is_open)
     row |= {"model": name} if name else {}
@@ -230,9 +230,13 @@ def _network_and_numbers(name: str, words: Sequence[str]) -> tuple[str, list[str
             raise GenperfError(f"'{word}' stands without its number", hint=hint)
     left = [word for word in words if word not in marks]
     of_another = any(re.fullmatch(r"(?i)[\d.]+[bmt]", word) for word in left)
-    if not name and len(left) <= MOST_OF_A_NAME and any(word[0].isalpha() for word in left) and not of_another:
-        return " ".join(left), []
-    return name, [f"{n} {of}".strip(" |~") for _, n, of in triples if re.match(r"[$€£<>+x×-]?\d", n)]
+    numbers = [f"{n} {of}".strip(" |~") for _, n, of in triples if re.match(r"[$€£<>+x×-]?\d", n)]
+    if not name and len(left) <= MOST_OF_A_NAME and not of_another:
+        # Words that nothing parts are one name.
+        groups = [group.strip() for group in re.split("[|~]", " ".join(words))]
+        name = next((group for group in groups if re.search(r"(?<!\S)[^\W\d]", group)), "")
+        numbers = [number for number in numbers if number not in name]
+    return name, numbers
 
 
 def _machine_of(text: str) -> tuple[dict[str, Any], str]:
@@ -307,6 +311,9 @@ def _put_into_row(row: dict[str, Any], column: str, cell: str, match: re.Match[s
     read = f"{_READ}{match.groupdict().get('kept', '')}{_READ}"
     name = name.lower() if column[-1:].isalpha() else name
     meaning, header, is_set = meaning_of(name), header_of(name), "=" in match[0]
+    if " " in name and network_within(name)[0]:
+        # `gpt2 tokens/s: 22000`
+        return match[0]
     if not column or (not match[0][0].isdigit() and _PRINTED.fullmatch(plain_name(name))):
         return _PASSED
     if name.startswith("--"):
@@ -318,7 +325,7 @@ def _put_into_row(row: dict[str, Any], column: str, cell: str, match: re.Match[s
         raise GenperfError(f"'{name}' is no setting of a run", hint=hint)
     if is_set and meaning not in NAMES and number_of(value) is None:
         raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
-    if (meaning in COUNTED or header.shared) and value[-1:] in ("M", "B"):
+    if (meaning in COUNTED or header.shared) and value[-1:] in ("M", "B") and not is_set:
         # `on 2 nodes 7B`, `7B TGS 3200`
         return match[0]
     if match[0][0].isdigit():

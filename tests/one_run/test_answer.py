@@ -148,7 +148,7 @@ def test_before_any_run_the_published_range_answers(shell: Shell) -> None:
     for days, share in (("days", "median"), ("days_lower", "high"), ("days_upper", "low")):
         assert training[days] == pytest.approx(6 * 7e21 / (64 * 989.4e12 * place[share]) / 86400)
     assert answer["mfu"] is None
-    assert training["next"] == "measure the tokens a second of 64 devices"
+    assert training["next"] == "measure the tokens a second of 8 devices"
 
 
 @cases_in_text("words, message")
