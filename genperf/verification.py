@@ -265,6 +265,9 @@ def verify(
         known_groups = listed([", ".join(names) for names in groups])
         hint = f"runs of {', '.join(new.group)} as in {known_groups}"
         hint += "; or earlier runs, as a table, in the place of a model"
+        if new.group == (session_column(new.group),):
+            # Sessions that became groups are repeats of one series.
+            hint = f"each {new.group[0]} is a series of this model: fit with --repeat {new.group[0]}, or verify a table"
         raise TableError("all runs are new: there is nothing to compare with", hint=hint, where=new.source)
     rows = written[comparable]
     times = rows[new.target.column].to_numpy(float)

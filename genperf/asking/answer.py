@@ -51,7 +51,7 @@ from genperf.words.answer import (
     split_line,
     verdict_line,
 )
-from genperf.words.growth import cost_unit, doubted_efficiency, next_sentence, plan_line, plan_sentence
+from genperf.words.growth import cost_unit, doubted_efficiency, in_cents, next_sentence, plan_line, plan_sentence
 from genperf.words.numbers import (
     MILLIONS,
     count_text,
@@ -749,7 +749,7 @@ def _following_rows(facts: Facts) -> Iterator[Row]:
         elsewhere = "" if chosen.count == facts.growth.target.count else f"at {chosen.count:g}"
         yield Row(_JOB[0], with_unit(middle, unit), f"{lower} – {upper}", elsewhere)
         row = _interval_row(_JOB[1], chosen.cost, cost_unit(facts.plan))
-        yield row._replace(beside="" if paid is None else f"at {paid.text}"[: COLUMNS[3] - 1])
+        yield row._replace(beside="" if paid is None else f"at {in_cents(paid.text)}"[: COLUMNS[3] - 1])
     for name, unit in facts.further.items():
         if np.isfinite(facts.predicted[name]):
             yield _interval_row(name, Interval.named(facts.predicted, name), unit)

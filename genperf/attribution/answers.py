@@ -65,7 +65,9 @@ def for_people(
     printed = frame.drop(columns=same)
     for name in printed.columns:
         if name not in settings and printed[name].dtype.kind == "f":
-            texts = [f"{100.0 * v:.1f} %" if name == "share" else three_digits(v) for v in printed[name].tolist()]
+            # A sum with zero has no minus where it rounds to zero.
+            values = printed[name].tolist()
+            texts = [f"{round(100.0 * v, 1) + 0.0:.1f} %" if name == "share" else three_digits(v) for v in values]
             printed[name] = texts
     return printed, join_values({name: constant[name] for name in same})
 

@@ -98,13 +98,10 @@ def _show_table(table: Table, facts: Mapping[str, Any], out: Output) -> None:
     from genperf.panel.options import shown_phases
 
     tell(f"{table.source}: {counted(table.rows, 'row')}, {counted(facts['configurations'], 'configuration')}")
-    target, noise = table.target, facts["noise"]
-    column = f"{target.column}, " if target.column != target.name else ""
-    low, high = (facts["target"][end] for end in ("min", "max"))
-    tell(f"{target.name}: {column}{low:.4g} to {high:.4g} {target.unit}".rstrip())
-    for name, also in table.further.items():
-        span = f"{also.extremes[0].min():.4g} to {also.extremes[1].max():.4g} {also.target.unit}".rstrip()
-        tell(f"{name}: {also.target.column}, {span}, {counted(also.rows, 'row')}")
+    noise = facts["noise"]
+    tell(_range_of(table))
+    for also in table.further.values():
+        tell(f"{_range_of(also)}, {counted(also.rows, 'row')}")
     tell("repeats: " + (f"vary by {100 * noise:.1f} %" if noise == noise else "none, so the noise is not known"))
     if table.group:
         tell(f"groups: {table.group_count} of {', '.join(table.group)}")
@@ -121,6 +118,21 @@ def _show_table(table: Table, facts: Mapping[str, Any], out: Output) -> None:
     if table.rejected:
         tell(f"rejected: {counted(table.rejected_rows, 'row')}")
         tell_all(f"  {line}" for line in rejected_lines(table.rejected))
+
+
+def _range_of(table: Table) -> str:
+    """Return what was measured in words: its name, its column and its range, of a throughput as it was measured."""
+    from genperf.words.numbers import rate_unit, texts_in_unit
+
+    target = table.target
+    name, column, unit = target.name, target.column, target.unit
+    low, high = float(table.extremes[0].min()), float(table.extremes[1].max())
+    if target.throughput:
+        rates = table.frame[target.throughput].to_numpy(float)
+        name, column, unit = "throughput", target.throughput, rate_unit(target.samples)
+        low, high = float(rates.min()), float(rates.max())
+    smallest, largest, unit = texts_in_unit(low, high, unit=unit)
+    return f"{name}: {f'{column}, ' if column != name else ''}{smallest} to {largest} {unit}".rstrip()
 
 
 def _show_source(source: Source, out: Output) -> None:

@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -225,6 +225,8 @@ def compare(
     compared = _models_of_changes(fitted, models, changes, at)
     # What changes leave open is as in the runs of the first model.
     starts = compared[:1] if changes else compared
+    shared_count = _shared_count([model for _, model, _ in starts], levels)
+    levels = {**levels, **shared_count}
     setting = _shared_setting([(group, model) for group, model, _ in starts], levels, columns)
     training, paid = training_of(tokens, peak), price_of(price, per) if isinstance(price, str) else price
     question = _Question(columns, work, interval, training, paid, maximize, bool(changes), setting)
@@ -248,6 +250,7 @@ def compare(
     taken = [setting] if changes else [outcome.columns for outcome in outcomes]
     left = [name for name in setting if not changes or not all(name in change for change in changes)]
     cells = {name: [value for of_some in taken for value in np.atleast_1d(of_some[name])] for name in left}
+    cells |= {name: [value] for name, value in shared_count.items()}
     notes = [taken_text(cells)] if cells else []
     notes += _notes(outcomes, ranked, groups)
     notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
@@ -598,6 +601,19 @@ def _cost_sentence(
 
 #: The terms of a series that arise between nodes.
 BETWEEN = frozenset(o.name for family in MODELS.values() for o in family.overheads if o.place == "between")
+
+
+def _shared_count(models: Sequence[FitResult], at: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the count that most alternatives ran at, the largest of several, where their nodes differ in size.
+
+    Each then has the nodes that this count fills, where no machine of one is a machine of the other.
+    """
+    factor = models[0].panel.axis.factor
+    if factor is None or at or len({model.panel.node_size for model in models}) < 2:
+        return {}
+    counts = Counter(count for model in models for count in {run.get(factor.name) for run in model.panel.runs})
+    count = max((count for count in counts if count is not None), key=lambda of: (counts[of], of), default=None)
+    return {} if count is None or counts[count] < 2 else {factor.name: count}
 
 
 def _shared_setting(

@@ -566,7 +566,8 @@ def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.D
     if not answered:
         raise _no_answer(search, evaluation, looked, keep_alone)
     what = " and ".join(keep_alone)
-    note = f"left out by {what}: {looked - answered:,} of the {looked:,} best" if answered < looked else ""
+    late = ", by the upper end of the interval" if {DEADLINE, BUDGET} & keep_alone.keys() else ""
+    note = f"left out by {what}{late}: {looked - answered:,} of the {looked:,} best" if answered < looked else ""
     if answered < top and looked < len(order):
         note = f"only the {looked:,} best were looked at for {what}; {len(order) - looked:,} more may keep it"
     best = pd.concat(frames)[:top]

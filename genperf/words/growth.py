@@ -143,11 +143,20 @@ def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") 
 
 def price_text(price: str, name: str) -> str:
     """Return a price with its unit: `2 per gpu-hour` of `2/h` and gpus, `2/h for each of 8*nodes` of a formula."""
-    number, _, time = price.partition("/")
+    number, _, time = in_cents(price).partition("/")
     if time not in HOURS or not (name.isidentifier() or counted_by(name)):
         return f"{price} for each of {name}"
     # A currency behind the number stands apart, as in `2 $`.
     return f"{re.sub('(?<=[0-9])(?![0-9.,])(?=.)', ' ', number)} per {singular(name)}-{HOURS[time]}"
+
+
+def in_cents(price: str) -> str:
+    """Return a price with no more digits than cents, or three: `4.1/h` of `4.09625/h`."""
+    digits = re.match(r"\D*(\d+\.\d{3,})", price)
+    if digits is None:
+        return price
+    amount = float(digits[1])
+    return price.replace(digits[1], f"{amount:.2f}".rstrip("0") if amount > 1.0 else three_digits(amount))
 
 
 def prices_text(prices: Sequence[str]) -> str:
