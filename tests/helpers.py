@@ -197,7 +197,7 @@ def asked(shell: Shell, text: str, *question: str, words: bool = False) -> Any:
 
 def _command(question: Sequence[str]) -> list[str]:
     """Return the command line of a question, whose first word may be another command than `ask`."""
-    command = next((w for w in question[:1] if w in ["check", "compare", "explain", "optimize", "predict", "suggest"]), "ask")
+    command = next(filter(re.compile("check|compare|explain|optimize|predict|suggest").fullmatch, question[:1]), "ask")
     return [command, "runs.csv", *question[command != "ask" :]]
 
 

@@ -62,8 +62,7 @@ def compare(
     from genperf import search
     from genperf.cli.options import alternatives, configuration, model_or_table, single
     from genperf.panel.phrases import SeveralValuesError
-    from genperf.result import is_model
-    from genperf.search.compare import bandwidth_of_runs, of_variants
+    from genperf.search.compare import bandwidth_of_runs
     from genperf.table.shape import VARIANT
 
     over, changes = alternatives(over=over, changes=changes)
@@ -72,9 +71,8 @@ def compare(
 
     def configured(at: Sequence[str], over: str | None) -> tuple[Fitted, dict[str, str], str | None]:
         """Return the models, the configuration they are asked about, and what is compared."""
-        fitted = model_or_table(model, roles, *at, *filter(None, [over]))
-        if not changes and over in (None, VARIANT) and not is_model(model) and of_variants(fitted.first):
-            fitted, over = model_or_table(model, {**roles, "group": VARIANT}, *at), None
+        fitted = model_or_table(model, roles, *at, *(filter(None, [over]) if over != VARIANT else ()))
+        over = None if over in fitted.group else over
         return *configuration(at, "--at", fitted, bandwidth_of_runs, ("each", "best"), about), over
 
     try:

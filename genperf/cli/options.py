@@ -302,6 +302,8 @@ def model_or_table(path: str, roles: Mapping[str, Any], *question: str, limited:
         refuse_roles(path)
         return load_model(path)
     from genperf.fitting import fit
+    from genperf.search.compare import of_variants
+    from genperf.table.shape import VARIANT
 
     options = {**roles, "skip_bad_rows": True}
     if limited:
@@ -309,8 +311,17 @@ def model_or_table(path: str, roles: Mapping[str, Any], *question: str, limited:
         beside = [n for n in recognised.reading.quantities[1:] if n in limited and n.isidentifier()]
         options["also"] = (*(options.get("also") or ()), *beside)
     table = read(path, options, *question)
-    with progress(bool(click.get_current_context().params.get("quiet")), "groups" if table.group else "") as done:
-        return fit(table, progress=done)
+    is_quiet = bool(click.get_current_context().params.get("quiet"))
+    with progress(is_quiet, "groups" if table.group else "") as done:
+        fitted = fit(table, progress=done)
+    target = fitted.first.schema.target
+    header = target.throughput or target.column
+    is_named = any(roles.get(name) for name in MEASURED) or any(header in text for text in question)
+    if is_named or not of_variants(fitted.first):
+        return fitted
+    # Columns of one unit, `PS (s/step)` beside `Ring (s/step)`: the first alone is none of both.
+    with progress(is_quiet, "groups") as done:
+        return fit(read(path, {**options, "group": VARIANT}, *question), progress=done)
 
 
 def refuse_roles(model: str) -> None:

@@ -38,10 +38,10 @@ def test_a_table_is_not_converted_twice(shell: Shell, tmp_path: Path) -> None:
 def test_the_measured_column_of_the_command_line_wins_over_the_settings(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "genperf.toml").write_text('time = "ms"\nunit = "ms"\nextrinsic = ["workers"]\n')
     assert "time: ms, 1.5 to 9 s" in shell("check", "runs.csv")[1]
-    assert "memory_gb: 3.875 to 32 GB" in shell("check", "runs.csv", "--quantity", "memory_gb:GB")[1]
-    assert "time: ms, 1500 to 9000 s" in shell("check", "runs.csv", "--unit", "s")[1]
+    assert "memory_gb: 3.88 to 32 GB" in shell("check", "runs.csv", "--quantity", "memory_gb:GB")[1]
+    assert "time: ms, 25 to 150 min" in shell("check", "runs.csv", "--unit", "s")[1]
     (tmp_path / "genperf.toml").write_text('quantity = "memory_gb:GB"\nextrinsic = "workers"\n')
-    assert "memory_gb: 3.875 to 32 GB" in shell("check", "runs.csv")[1]
+    assert "memory_gb: 3.88 to 32 GB" in shell("check", "runs.csv")[1]
     assert shell("check", "runs.csv", "--time", "ms", "--quantity", "memory_gb")[0] == 1
 
 
