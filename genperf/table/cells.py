@@ -367,9 +367,9 @@ SEPARATOR = late(f"[, {_BLANKS}]")
 _SERIES = late(r"[\[(][\d.eE+\-\s,;]+[\])]")
 #: `12.8–13.7`
 _RANGE = late(r"(\d+(?:\.\d+)?)\s*[–—]\s*(\d+(?:\.\d+)?)")
-#: `~1.5–2 hours`, `20 to 30 s`
+#: `~1.5–2 hours`, `20 to 30 s`, `~9-10`
 _RANGE_OF_UNITS = late(
-    rf"[~≈]?\s*(?P<low>\d+(?:\.\d+)?)(?:\s*[–—-]\s*|\s+to\s+)(?P<high>\d+(?:\.\d+)?)\s*(?P<unit>{_UNIT})"
+    rf"(?P<about>[~≈])?\s*(?P<low>\d+(?:\.\d+)?)(?:\s*[–—-]\s*|\s+to\s+)(?P<high>\d+(?:\.\d+)?)\s*(?P<unit>(?(about)(?:{_UNIT})?|(?:{_UNIT})))"
 )
 #: `62.65*2`, what one of several gave and how many, and `10.35+0.78`, what parts add up to.
 _PRODUCT = late(r"(\d+\.\d+)\s?(?:(\+)|[*×])\s?(\d+(?:\.\d+)?)")
@@ -667,11 +667,11 @@ def median_of(text: str) -> float | None:
 
 
 def _middle_of_range(text: str) -> str:
-    """Return the middle of a range with a unit, `~20-30 mins` → `25 mins`; empty for another text, as `2-4 GPUs`."""
+    """Return the middle of a range with a unit or a sign, `~20-30 mins` → `25 mins`; empty for another, `2-4 GPUs`."""
     ends = _RANGE_OF_UNITS.fullmatch(text)
-    if ends is None or is_other_word(ends["unit"]) or float(ends["low"]) >= float(ends["high"]):
+    if ends is None or (ends["unit"] and is_other_word(ends["unit"])) or float(ends["low"]) >= float(ends["high"]):
         return ""
-    return f"{(float(ends['low']) + float(ends['high'])) / 2:.10g} {ends['unit']}"
+    return f"{(float(ends['low']) + float(ends['high'])) / 2:.10g} {ends['unit']}".rstrip()
 
 
 def _clock_of(name: str, texts: Sequence[str], durations: Mapping[str, float]) -> dict[str, float]:

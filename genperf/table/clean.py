@@ -24,7 +24,7 @@ _BETWEEN_PARTS = r"[\s,]*(?:and\s+)?"
 _SEVERAL_UNITS = late(_BETWEEN_PARTS.join(rf"(?:(\d+(?:\.\d+)?)\s*{unit}(?![^\W\d_]))?" for unit in _PARTS), re.ASCII)
 #: A duration in several units, the longest first: `6 hrs and 12 minutes`.
 DURATION = "|".join(
-    rf"\d+\s?{unit}(?:{_BETWEEN_PARTS}\d+(?:\.\d+)?\s?(?:{'|'.join([*_PARTS][place:])}))+(?![^\W\d_])"
+    rf"\d+(?:\.\d+)?\s?{unit}(?:{_BETWEEN_PARTS}\d+(?:\.\d+)?\s?(?:{'|'.join([*_PARTS][place:])}))+(?![^\W\d_])"
     for place, unit in enumerate([*_PARTS][:-1], 1)
 )
 #: `PT8H20M`, `P1DT2H`, without their letters in front; and `8:20 h`, `8h 20`.

@@ -32,6 +32,7 @@ from genperf.vocabulary.headers import (
     canonical_time,
     header_of,
     is_price,
+    pace_of,
     units_in,
 )
 from genperf.vocabulary.names import LEVELS, PHASES, WAYS, canonical_of, counts_scale, is_relative, meant_by, plain_name
@@ -175,6 +176,7 @@ class Run(Struct):
         elif canonical_of(key) is not None and not is_result(key, unit) and plain_name(key) not in _COUNTERS:
             self.values[key] = [value]
             self.chosen.setdefault(key, []).append(value)
+            self.carried.discard(key)
         elif key in self.carried:
             self.carried.remove(key)
             self.values[key] = [value]
@@ -233,6 +235,7 @@ def is_result(key: str, unit: str = "") -> bool:
     """Tell whether a key or its unit is that of a time, a rate or another quantity, and none that is still to come."""
     # `TFLOPS/GPU`
     measures = header_of(key).kind or (unit and _kind_of(unit)) or FORMS.result.match(key.lower())
+    measures = measures or (unit and FORMS.bandwidth.fullmatch(key) and bandwidth_of(key, unit))
     return bool(measures) and _LEFT.isdisjoint(_words_of(key)) and not is_price(key)
 
 
@@ -363,6 +366,13 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
                 facts.append(fact)
                 if pattern is FORMS.counted and match["nodes"] and _number(match["value"]) <= MOST_OF_A_NODE:
                     facts.append(("nodes", float(match["nodes"]), ""))
+    takes = FORMS.takes.search(line) if "," in line else None
+    if (
+        takes is not None
+        and canonical_time(takes["unit"]) == "h"
+        and any(header_of(k).kind == "rate" for k, *_ in facts)
+    ):
+        facts.append(("time", _number(takes["value"]), "h"))  # `8 GPUs, 70k tokens/s, 20 hours`
     facts += [(match["key"], match["value"], "") for match in FORMS.named.finditer(line)]
     facts = facts if tpus is None else [("hardware", f"tpu-{tpus[1].lower()}", ""), *facts]
     if product is not None and product[0] not in line:
@@ -482,6 +492,8 @@ def _with_units_of_titles(text: str) -> str:
     lines, unit = text.split("\n"), ""
     for number, line in enumerate(lines):
         bare_number = FORMS.bare_number.match(line)
+        if bare_number is not None and canonical_of(bare_number["count"].split()[-1]) in SIZES:
+            continue  # `2 gpus batch_size=32`
         # Kinds of devices count before a result alone.
         counted_there = [] if bare_number is None else facts_of(f"{bare_number['count']}: 1 s")
         if bare_number is not None and any(_is_count(key) for key, *_ in counted_there):
@@ -489,7 +501,7 @@ def _with_units_of_titles(text: str) -> str:
         elif line.strip():
             # `ResNet-50:` between them has the same, and `Loss:` has none.
             is_other = _has_result(line) or header_of(line).kind or FORMS.other_quantity.search(line)
-            title = line[:LONGEST_TITLE].strip(" \t*#:")
+            title = (line if len(line) <= LONGEST_TITLE else line[:LONGEST_TITLE].rpartition(" ")[0]).strip(" \t*#:")
             units = units_in(title) or FORMS.rate_in_words.findall(title)
             unit = next(filter(_measures, units), "" if is_other else unit)
     return "\n".join(lines)
@@ -642,7 +654,9 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
     elif pattern is FORMS.flag and groups["key"] == "n" and FORMS.launched.search(match.string):
         key = "np"
     else:
-        key = _bare_key(groups["key"])
+        # `2 gpus batch_size=32`: the number counts.
+        of_key = FORMS.behind_counted.match(match.string, match.start("key")) if pattern is FORMS.pair else None
+        key = _bare_key(groups["key"] if of_key is None else groups["key"][len(of_key[0]) :])
         if pattern is FORMS.flag and is_result(key):
             return None  # `--gpu-memory-utilization 0.9` is what a program is told, and not measured
         if pattern is FORMS.pair and " " in key and match.string[match.end("key") :][:1] == "=":
@@ -696,7 +710,7 @@ def _bare_key(key: str) -> str:
     if bracket is not None and not is_result(f"x ({bracket[1]})"):
         key = key[: bracket.start()]
     key = FORMS.other_facts.sub("", FORMS.of_a_counter.sub("", key)) or key
-    words = key.strip(" -_.").split(" ")
+    words = FORMS.sentence_before.sub("", key).strip(" -_.").split(" ")
     while len(words) > 1 and (words[0].strip(":[]").lower() in _BEFORE or re.search(r"\.\w", words[0])):
         words = words[1:]
     # `building a mesh with world_size`: a setting behind a sentence.
@@ -1065,11 +1079,17 @@ def _without_setup(runs: Sequence[Run]) -> list[Run]:
 
 def _with_names(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
     """Yield lines, those of numbers below their names as facts, and whether such a row is of a run, not of a step."""
-    above, ruled = "", False
+    above, ruled, title = "", False, ""
     for line in lines:
         if not line or FORMS.rule.fullmatch(line):
-            ruled |= bool(line)
+            ruled, title = ruled or bool(line), ""
             yield "", False
+            continue
+        key = FORMS.key_alone.fullmatch(line)
+        title = title if FORMS.duration_first.match(line) else key["key"] if key and is_result(key["key"]) else ""
+        if title and key is None:
+            # `Training time:` above `1 h 50 min`
+            yield f"{title}: {line.lstrip()}", False
             continue
         names, values = above.split(), line.split()
         named = {n: v for n, v in zip(names, values, strict=False) if FORMS.digits.fullmatch(v)}
@@ -1447,6 +1467,7 @@ def source_of_rows(runs: Sequence[Run], name: str, unit: str = "line") -> Source
     spreads: list[dict[str, Steps]] = []
     units: dict[str, str] = {}
     for run in runs:
+        _merge_paces(run)
         row: dict[str, Any] = {}
         spread = {}
         unmeasured_keys = run.results if run.failure and not run.measured else ()
@@ -1477,6 +1498,20 @@ def source_of_rows(runs: Sequence[Run], name: str, unit: str = "line") -> Source
     cells = [[row.get(column, "") for column in columns] for row in rows]
     options = {"units": units, "steady": steady_of(columns, spreads), "runs": True}
     return source_of(name, columns, cells, [run.line for run in runs], unit, **options)
+
+
+def _merge_paces(run: Run) -> None:
+    """Put `1.2 s/it` of a bar of progress below the `1.3 it/s` that it shows where a step takes less than a second."""
+    for key, other in itertools.combinations([key for key in run.values if pace_of(key)], 2):
+        more, fewer = sorted((key, other), key=lambda k: -len(run.values[k]))
+        if inverse(more, fewer) and len(run.values[more]) > len(run.values[fewer]):
+            run.values[more] += [1.0 / value for value in run.values.pop(fewer) if isinstance(value, float) and value]
+
+
+def inverse(column: str, other: str) -> bool:
+    """Tell whether one column has the steps of a second, and the other the seconds of such a step."""
+    paces = {pace_of(column), pace_of(other)} - {None}
+    return len(paces) == 2 and len({pace[0] for pace in paces if pace}) == 1
 
 
 def steady_of(columns: Sequence[str], spreads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -54,7 +54,16 @@ from genperf.table.text import (
     with_units,
 )
 from genperf.vocabulary import any_of, late, words_of
-from genperf.vocabulary.headers import MOMENT, Header, bare, canonical_time, header_of, in_another_unit, units_in
+from genperf.vocabulary.headers import (
+    MOMENT,
+    Header,
+    bare,
+    canonical_time,
+    header_of,
+    in_another_unit,
+    pace_of,
+    units_in,
+)
 from genperf.vocabulary.names import (
     IN_TOKENS,
     LEVELS,
@@ -647,12 +656,15 @@ def _table_or_log(text: str, name: str) -> Source:
     results = (labels(cells) for header, cells in source.cells.items() if facts.is_result(header))
     has_result = any(mostly_numbers(seconds_of(texts)) for texts in results)
     words = (*words_of("headers.name_of_facts"), *words_of("headers.name_of_quantities"))
-    of_facts = not {*map(plain_name, source.cells)}.isdisjoint(words)
+    tables = (source, *source.tables)
+    of_facts = any(not {*map(plain_name, table.cells)}.isdisjoint(words) for table in tables)
     if not of_facts and (has_result or counts_vary(source.cells, named=False) or shape.melted(source) is not source):
         return source
     # A log may hold a drawn table of something else, as of the devices, or of names beside their values.
     log = facts.source_of_log(_DRAWN_LINE.sub("", facts.FORMS.row_of_two.sub(r"\g<key>: \g<value>", text)), name)
-    is_log = log is not None and (log.steady or (of_facts and len(log) > 1))
+    # Several tables of names beside their values tell of one run.
+    are_parts = len(tables) > 1 and all(len({*table.cells} - {shape.TITLES}) == 2 for table in tables)
+    is_log = log is not None and (log.steady or (of_facts and (len(log) > 1 or are_parts)))
     return replace(log, tables=(source, *source.tables)) if log is not None and is_log else source
 
 
@@ -837,6 +849,7 @@ def understood(
     if not named and not opened.runs and not counts_vary(opened.cells):
         opened = facts.source_of_steps(opened) or opened
     opened = _with_duration(opened) if any(MOMENT.fullmatch(name.lower()) for name in opened.cells) else opened
+    opened = _with_one_pace(opened) if opened.runs else opened
     table = _with_merged_cells(_without_idle(_without_rows_of_others(opened), named))
     has_blanks = any(
         not _BLANKS.isdisjoint(cells.tolist()) for cells in table.cells.values() if cells.dtype.kind == "O"
@@ -901,6 +914,28 @@ def _with_duration(source: Source) -> Source:
         return source
     report = f"'duration' is '{by_kind[False]}' less '{by_kind[True]}', in seconds"
     return source.changed(report, cells={**source.cells, "duration": (end - start) / np.timedelta64(1, "s")})
+
+
+def _with_one_pace(source: Source) -> Source:
+    """Return runs of which some report the steps of a second and others the seconds of a step, with one of these."""
+    for column, other in itertools.combinations([n for n in source.cells if pace_of(n)], 2):
+        reported = {n: np.array([label(cell) != "" for cell in source.cells[n]]) for n in (column, other)}
+        more, fewer = sorted(reported, key=lambda n: -int(reported[n].sum()))
+        taken = reported[fewer]
+        paces = np.array([number_in(cell) for cell in source.cells[fewer][taken]])
+        if not (facts.inverse(column, other) and taken.any() and np.all(paces > 0.0)) or np.any(reported[more] & taken):
+            continue
+        cells = {n: cells.copy() for n, cells in source.cells.items() if n != fewer}
+        cells[more][taken] = (1.0 / paces).tolist()
+        steady = {n: steps.copy() for n, steps in source.steady.items() if n != fewer}
+        if fewer in source.steady:
+            count, low, high, slow = source.steady[fewer].T
+            with np.errstate(divide="ignore"):
+                inverted = np.array([count, 1.0 / high, 1.0 / low, slow]).T
+            steady[more] = np.where(taken[:, None], inverted, steady.get(more, np.zeros_like(inverted)))
+        report = f"{counted(int(taken.sum()), 'cell')} of '{fewer}' read as '{more}'"
+        source = source.changed(report, cells=cells, steady=steady)
+    return source
 
 
 _OF_A_CHART = late(rf"{any_of('columns.end_of_a_chart')}$")

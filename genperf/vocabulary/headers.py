@@ -298,6 +298,20 @@ def in_another_unit(column: str, others: Iterable[str]) -> str | None:
     return alike[0] if len(alike) == 1 and header_of(column).unit else None
 
 
+@lru_cache(maxsize=20_000)
+def pace_of(column: str) -> tuple[str, bool] | None:
+    """Return what a header counts per second or has the seconds of, and whether it is the rate; None for another one.
+
+    >>> pace_of("it/s"), pace_of("s/it"), pace_of("steps/sec"), pace_of("tokens/s"), pace_of("ms/step")
+    (('it', True), ('it', False), ('step', True), None, None)
+    """
+    one, _, other = column.lower().partition("/")
+    for counted, seconds, is_rate in ((one, other, True), (other, one, False)):
+        if canonical_time(seconds) == "s" and {counted, counted.removesuffix("s")} & STEP_WORDS:
+            return counted.removesuffix("s"), is_rate
+    return None
+
+
 def is_price(column: str) -> bool:
     """Tell whether a header is of money per time: `spot price ($/h)`."""
     return header_of(column).kind == "rate" and MONEY_IN_NAME.fullmatch(column.lower()) is not None
