@@ -26,7 +26,7 @@ from genperf.panel.evidence import is_size
 from genperf.panel.legend import SCALE, same
 from genperf.panel.machine import BATCHES
 from genperf.table.clean import is_number, label
-from genperf.vocabulary.headers import header_of, unit_of
+from genperf.vocabulary.headers import canonical_time, header_of, unit_of
 from genperf.vocabulary.names import LEVELS, LOAD, column_named, meant_by, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
 from genperf.words.growth import limits_kept_text, limits_text
@@ -244,12 +244,22 @@ def _best_of(values: Mapping[str, Interval], of: Mapping[str, Facts], verb: str,
 def _columns(answers: Sequence[Answer], room: int) -> list[tuple[str, ...]]:
     """Return the texts of the quantities that a width has room for, those of the first answer."""
     rows = [{row.name: row for row in rows_of(answer)} for answer in answers]
+    reference = next((k for k, answer in enumerate(answers) if answer.facts is not None), 0)
+    for answer, row_of in zip(answers, rows, strict=True):
+        # Of a kind that ran once the column is known, and nothing that follows from it.
+        (row, *others), is_value = row_of.values(), answer.facts is None and rows[reference] is not row_of
+        alike = [name for name, of in rows[reference].items() if is_value and not others and _of_one_unit(row, of)]
+        row_of |= {name: row._replace(name=name) for name in alike[:1]}
     columns, requested = list[tuple[str, ...]](), answers[0].requested
-    for name in sorted(rows[0], key=lambda name: (name not in requested, name == STEP)):
+    for name in sorted(rows[reference], key=lambda name: (name not in requested, name == STEP)):
         texts = _column([row_of.get(name, Row(name, "–")) for row_of in rows])
         if not columns or sum(len(column[0]) for column in (*columns, texts)) <= room:
             columns.append(texts)
     return columns
+
+
+def _of_one_unit(row: Row, other: Row) -> bool:
+    return row.unit == other.unit or None not in (canonical_time(row.unit), canonical_time(other.unit))
 
 
 def _column(rows: Sequence[Row]) -> tuple[str, ...]:

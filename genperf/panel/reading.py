@@ -997,7 +997,8 @@ def _rates_of_one(reading: Reading, names: Sequence[str]) -> list[str]:
         log_counts = np.log(columns[scale].values)
     for rate, other in itertools.permutations(rates, 2):
         gaps = np.abs(log_counts + np.log(rate.values / other.values))
-        if np.all(gaps[np.isfinite(gaps)] < ABOUT_EQUAL) and np.any(np.isfinite(gaps)):
+        # On one device the rates are equal whatever they are of.
+        if np.all(gaps[np.isfinite(gaps)] < ABOUT_EQUAL) and np.any(np.isfinite(gaps) & (log_counts > 0.0)):
             of_one.append(rate.name)
     return of_one
 

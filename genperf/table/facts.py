@@ -673,8 +673,10 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
         return None
     unit = "min" if unit == "m" and header_of(key).kind == "time" else unit
     unit = unit if unit and (_kind_of(unit) or bandwidth_of(key, unit)) else ""
-    if unit and key_of_step(key):
-        key, unit = unit, ""  # `epoch 3: 350 images/sec`
+    if unit and key_of_step(last_words := " ".join(key.split(" ")[-2:])):
+        # `epoch 3: 350 images/sec`, and `world: 4 | epoch 3: 33 s`
+        timed = canonical_time(unit) is not None
+        key, unit = (f"{last_words.rstrip('0123456789 :#')} time", unit) if timed else (unit, "")
     if plain_name(key) in words_of("log.step") and canonical_time(unit) is not None:
         key += " time"  # `epoch 17 min`
     plurals = [ending for ending in ("s", "es") if plain_name(key) + ending in _COUNT_WORDS]
@@ -893,7 +895,8 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
                 names_next |= bool(counted_keys and measured_keys) and canonical_of(key) is not None
                 # `4 GPUs, 2 nodes: 12 s` below `4 GPUs: 9 s`
                 is_further = _is_count(key) and key not in run.values and measured_keys <= run.values.keys()
-                is_further &= not run.of_result.isdisjoint(counted_keys)
+                # `9.5k tok/s on 32 A100s, 7B gets 2.7k on one node`
+                is_further &= len(texts) > 1 or not run.of_result.isdisjoint(counted_keys)
                 differs = is_further or _differs_from_run(run, key, value)
                 if names_next and differs and (run.measured or run.failure):
                     runs.append(run := run.following(number))
@@ -1015,10 +1018,12 @@ def _with_one_time(runs: list[Run], lines: Sequence[str]) -> list[Run]:
         ]
         named = [*dict.fromkeys(map(str.lower, named))]
     if len(named) == 1 and {*named} != names and {*map(len, times)} == {1}:
+        # `23 min per epoch` has its unit in its name.
+        unit_of_name = header_of(named[0]).unit
         for run, (key,) in zip(runs, times, strict=True):
-            values, unit = run.values.pop(key), run.units.pop(key, "s")
-            run.values[named[0]] = [in_unit(value, unit, "s") for value in values]
-            run.units[named[0]] = "s"
+            values, unit = run.values.pop(key), run.units.pop(key, "") or header_of(key).unit or "s"
+            run.values[named[0]] = [in_unit(value, unit, unit_of_name or "s") for value in values]
+            run.units[named[0]] = unit_of_name or "s"
     return runs
 
 
