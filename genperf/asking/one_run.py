@@ -154,10 +154,8 @@ def _answer_about(row: Mapping[str, Any], at: Mapping[str, str] | None, question
         raise GenperfError("a budget, samples or the deadline of a job need runs of several counts", hint=hint)
     used = utilisation_of(run, is_planned=training.tokens is not None)
     speed = f"{three_digits(run.rate)} {run.network.sample}/s" if run.rate else ""
-    machine = run.device.label or "device"
     asks_for_devices = plan is not None and not at and run.devices == 1.0
-    if not asks_for_devices:
-        machine = f"{run.devices:g} x {machine}"
+    machine = f"{'' if asks_for_devices else f'{run.devices:g} x '}{run.device.label or 'device'}"
     title = " · ".join(filter(None, (machine, run.network.name, speed, run.precision)))
     rows = [("", title), ("MFU", used.text), *(("⚠", note) for note in used.notes)]
     if used.mfu is not None and not run.rate and conventions_of(run):
@@ -276,7 +274,7 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     count = count or nodes * per_node or 1.0
     if device.name == "mi250x" and per_node == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
-        peak = 0.5 * (peak or device.rate(precision or "16-bit"))
+        device, peak = devices()["mi250x-gcd"], 0.5 * peak
     if peak:
         device = replace(device, rates=dict.fromkeys(("16-bit", precision or "16-bit"), peak), sparse=1.0)
     dense_peak = device.rate(precision or "16-bit")
@@ -505,11 +503,10 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
     rows = [("is of the sparse peak", device.sparse * run.dense_peak, ": training uses the dense one")]
     rows += [("is of the 16-bit peak", device.rates["16-bit"], "")]
     # Variants of a device, an H100 on PCIe, have peaks of their own.
-    for variant in sorted(devices().values(), key=lambda of: of.family != device.family):
-        if variant.family != device.family and variant.name not in USUAL_PEAKS:
-            continue
-        kinds, rate = {"": 1.0, "sparse ": variant.sparse}, variant.rate(run.precision or "16-bit")
-        kinds = kinds if variant.family == device.family else {"": 1.0}
+    variants = [of for of in devices().values() if of.family == device.family]
+    for variant in [*variants, *(devices()[name] for name in USUAL_PEAKS if devices()[name] not in variants)]:
+        rate = variant.rate(run.precision or "16-bit")
+        kinds = {"": 1.0} | ({"sparse ": variant.sparse} if variant in variants else {})
         rows += [(f"fits the {kind}peak of {variant.label}", multiple * rate, "") for kind, multiple in kinds.items()]
     # Each mistake as text, with what it multiplies the utilisation by.
     peaks = [(f"{fits} ({three_digits(peak / 1e12)} TFLOP/s){why}", run.dense_peak / peak) for fits, peak, why in rows]

@@ -104,7 +104,7 @@ def predict(
         out.note(taken_text(taken))
     predicted, prices = with_derived(fitted, plain, shows, (paid, per), interval, training.given)
     if "cost" in shows and prices:
-        out.note(_price_note(fitted.first, prices, per))
+        out.note(_price_note(fitted.first, prices, per, is_printed=not (out.as_json or out.output)))
     if not out.written({"predictions": records(predicted)} if out.as_json else {}, predicted) and not out.output:
         printed = rounded(predicted, fitted, shows)
         show_predictions(printed)
@@ -124,15 +124,17 @@ def _taken(panel: Panel, predicted: Mapping[str, Cells], question: Collection[st
     return {name: predicted[name].tolist() for name in open_factors if name in predicted}
 
 
-def _price_note(model: FitResult, prices: Sequence[Paid], per: str | None) -> str:
-    """Return what a cost is of, a step or a sample, and at which prices."""
+def _price_note(model: FitResult, prices: Sequence[Paid], per: str | None, is_printed: bool) -> str:
+    """Return what a cost is of, a step or a sample (a million of them in a printed table), and at which prices."""
     from genperf.panel.quantities import paid_for
     from genperf.words.growth import price_text, prices_text
-    from genperf.words.numbers import with_article
+    from genperf.words.numbers import million_of, with_article
 
     panel = model.panel
     samples = model.schema.target.samples
     unit_of_work = with_article(panel.timed if panel.measured_work is None else samples.removesuffix("s"))
+    if is_printed and panel.measured_work is not None:
+        unit_of_work = million_of(samples)
     texts = [price_text(price.text, paid_for(panel, per, price)[0]) for price in prices]
     return f"cost is that of {unit_of_work}, at {prices_text(texts)}"
 
@@ -197,7 +199,9 @@ def rounded(
     """Return columns to print: what was predicted with three significant digits, without what says nothing here."""
     import numpy as np
 
-    target = fitted.first.schema.target
+    from genperf.words.numbers import three_digits
+
+    target, is_of_samples = fitted.first.schema.target, fitted.first.panel.measured_work is not None
     predicted = {*fitted.first.predicted_names, *(f"{name}{end}" for name in shows for end in ("", "_lower", "_upper"))}
     hidden = {"fits"} if np.all(np.asarray(columns.get("fits", 0.0)) == 1.0) else set()
     # Where a throughput was measured, and no work of a step was given, a time is that of one unit of its work.
@@ -206,5 +210,6 @@ def rounded(
     printed = {name: values for name, values in columns.items() if name not in hidden}
     for name, values in printed.items():
         if name in predicted and values.dtype.kind == "f":
-            printed[name] = np.array([float(f"{value:.3g}") for value in values.tolist()])
+            scale = 1e6 if name.removesuffix("_lower").removesuffix("_upper") == "cost" and is_of_samples else 1.0
+            printed[name] = np.array([three_digits(scale * value) for value in values.tolist()], dtype=object)
     return printed
