@@ -78,19 +78,16 @@ def checked(function: Callable[..., R], opens: bool = False) -> Callable[..., R]
     def with_checks(*arguments: Any, **options: Any) -> R:
         for name, value in signature.bind(*arguments, **options).arguments.items():
             kind = Any if name == opened else types.get(name, Any)
-            if not (signature.parameters[name].kind.name.startswith("VAR") or _is_opened(kind) or _is_of(value, kind)):
+            kinds = typing.get_args(kind)
+            # A table or its path: there are more kinds of tables than types.
+            is_opened = str in kinds and any(getattr(of, "__name__", "") in ("DataFrame", "Table") for of in kinds)
+            if not (signature.parameters[name].kind.name.startswith("VAR") or is_opened or _is_of(value, kind)):
                 raise GenperfError(f"{function.__name__}: {name} is {_name_of(kind)}, not {value!r}", hint=hint)
             if name == "seed" and value < 0:
                 raise GenperfError(f"{function.__name__}: seed is zero or more, not {value}", hint=hint)
         return function(*arguments, **options)
 
     return with_checks
-
-
-def _is_opened(kind: Any) -> bool:
-    """Tell whether a parameter takes a table or its path: there are more kinds of tables than types."""
-    kinds = typing.get_args(kind)
-    return str in kinds and any(getattr(one, "__name__", "") in ("DataFrame", "Table") for one in kinds)
 
 
 def _is_of(value: Any, kind: Any) -> bool:

@@ -38,7 +38,7 @@ from genperf.facts import Facts, Planned
 from genperf.fitting import fit_prepared, model_of, prepared_auto
 from genperf.fitting.model import Model
 from genperf.formula import Node, evaluate, names_in, parse, quote_name, values_of
-from genperf.formula.amounts import amount, without_thousands
+from genperf.formula.amounts import amount
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.configurations import forecast_at, kept_beside
@@ -366,7 +366,6 @@ def check_number(places: Sequence[object]) -> None:
 
 def _values(name: str, text: str, levels_of: Callable[[str], Collection[str]]) -> list[str]:
     """Return the values of a text: numbers of a list or of a range, levels of a list, else the text itself."""
-    text = without_thousands(text)
     values = [value.strip() for value in text.split(",")]
     if SEVERAL.fullmatch(text) and ":" in text:
         return [label(value) for value in read_grid({name: text})[name].tolist()]

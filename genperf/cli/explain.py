@@ -155,8 +155,13 @@ def explain(
     if of_groups:
         other_key, other = _other_group(fitted, key, compared)
         names = ", ".join(key), ", ".join(other_key)
-        both = _in_both(chosen, other, at_values, compared)
-        comparison = attribution.compare(chosen, *both, other=other, names=names, interval=interval)
+        factors = {f.name: f for f in other.schema.factors if f.name not in other.schema.group}
+        at_chosen = chosen.query(at_values).single("groups are compared at one configuration")
+        # As far as the other group has the factors and levels.
+        in_other = {n: v for n, v in at_chosen.items() if n in factors}
+        at_other = {n: v for n, v in in_other.items() if factors[n].numeric or v in factors[n].levels}
+        at_other |= {name: value for name, value in compared.items() if name in factors}
+        comparison = attribution.compare(chosen, at_chosen, at_other, other=other, names=names, interval=interval)
         explanation = replace(explanation, comparison=comparison)
     if importance is not None:
         table = _read_again(chosen, key, importance, unit)
@@ -221,16 +226,6 @@ def _other_group(
     if other_key == key:
         raise GenperfError(f"{', '.join(key)} is compared with itself", hint="--at or --versus with another level")
     return other_key, fitted[other_key]  # type: ignore[index]
-
-
-def _in_both(
-    result: FitResult, other: FitResult, at: Mapping[str, Any] | None, changes: Mapping[str, str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a configuration, and the same with changes as far as the other group has its factors and levels."""
-    factors = {f.name: f for f in other.schema.factors if f.name not in other.schema.group}
-    at_result = result.query(at).single("groups are compared at one configuration")
-    at_other = {n: v for n, v in at_result.items() if n in factors and (factors[n].numeric or v in factors[n].levels)}
-    return at_result, at_other | {name: value for name, value in changes.items() if name in factors}
 
 
 def _read_again(chosen: FitResult, key: tuple[str, ...], source: str, unit: str | None) -> Table:

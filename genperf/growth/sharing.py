@@ -162,8 +162,9 @@ def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
     Only series of several counts show something, those of the largest counts first.
     """
     grown = [k for k, curve in enumerate(curves) if next(iter(curve.rows))[0] < curve.last[0]]
-    largest_first = sorted(grown, key=lambda k: (-curves[k].last[0], _hash_order("|".join(curves[k].key))))
-    chosen = largest_first[:MOST_WEIGHED_SERIES]
+    # By a hash, because neighbours in a table are alike.
+    hashes = {k: hashlib.sha256("|".join(curves[k].key).encode()).hexdigest() for k in grown}
+    chosen = sorted(grown, key=lambda k: (-curves[k].last[0], hashes[k]))[:MOST_WEIGHED_SERIES]
     beyond = {k for k in chosen if curves[k].series.nodes is not None and not curves[k].series.on_one_node}
     clusters = {}
     for k in chosen:

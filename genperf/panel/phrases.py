@@ -132,8 +132,7 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     if len(limits := values.get("--limit", [])) > 1 and OF_THE_DEVICE in limits:
         # `fit in 40 GB` gives the memory.
         limits.remove(OF_THE_DEVICE)
-    if is_list := any(len(of_name) > 1 for of_name in values.values()):
-        values |= {n: [n] for n in nameless if n not in values}
+    is_list = any(len(of_name) > 1 for of_name in values.values())
     several = {columns.get(name, name): len(of_name) for name, of_name in values.items() if len(of_name) > 1}
     if any(n == 2 or name in legend.of_names or meant_by(name) not in (*LEVELS, SCALE) for name, n in several.items()):
         # Levels beside each other show which costs least, and two counts how much faster the larger one is.

@@ -142,7 +142,9 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
         column, text, measured = _column_of_setting(legend, name, value.strip())
         if measured:
             # `micro batch` without a value is left open.
-            if not _is_setting(legend, measured):
+            has_unit = bool(header_of(measured).kind or role_by_words(measured))
+            repeats = legend.columns[measured].distinct <= REPEATED * legend.rows
+            if meant_by(measured) is None and (has_unit or not repeats):
                 wanted = wanted or measured
                 settings.names.setdefault(measured, name)
         elif column is not None:
@@ -328,7 +330,8 @@ def _column_of_setting(legend: Legend, name: str, text: str) -> tuple[str | None
         column = holding or (column if text != name else None)
     is_level = meant_by(name) in LEVELS
     counts = is_level or meant_by(name) == "threads"
-    if column is None and (name == SCALE or (counts and _is_nameless_count(legend))):
+    is_nameless = counts and _NAMELESS.fullmatch(plain_name(legend.scale)) is not None
+    if column is None and (name == SCALE or (is_nameless and legend.may_count_workers(legend.scale))):
         # A scale without a telling name is taken to count what the question counts.
         column = legend.scale or name
     elif column is None and counts and (nameless := legend.nameless_counts):
@@ -347,21 +350,10 @@ def _column_of_setting(legend: Legend, name: str, text: str) -> tuple[str | None
     return column, text, measured
 
 
-def _is_nameless_count(legend: Legend) -> bool:
-    """Tell whether the scale has no telling name, and numbers that may be those of workers."""
-    return _NAMELESS.fullmatch(plain_name(legend.scale)) is not None and legend.may_count_workers(legend.scale)
-
-
 def _runs_threads(legend: Legend) -> bool:
     """Tell whether the runs varied processes and the threads of each, which together are the cores."""
     columns = (column_of(part, legend.columns) for part in ("workers", "threads"))
     return all(column is not None and legend.columns[column].distinct > 1 for column in columns)
-
-
-def _is_setting(legend: Legend, column: str) -> bool:
-    """Tell whether a column of numbers is a setting: a factor by name, or without a unit where values come again."""
-    has_unit = bool(header_of(column).kind or role_by_words(column))
-    return meant_by(column) is not None or (not has_unit and legend.columns[column].distinct <= REPEATED * legend.rows)
 
 
 def _measured_column_named(legend: Legend, text: str) -> str:

@@ -1133,15 +1133,12 @@ def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
         # A name that another column has means no only one.
         [n for n in names if not headers[n].kind and len(names) == 1 and not is_in_another],
     )
-    chosen = next((_plainest(columns) for columns in choices if columns), None)
+    columns = next(filter(None, choices), [])
+    # `mean_ttft`, and not `steady_state.mean_ttft`, which has more words.
+    chosen = next((n for n in columns if not any(words_in(name) < words_in(n) for name in columns)), None)
     if chosen is None:
         raise TableError(f"no measured column is '{want}'", hint=f"--want with one of {', '.join(names) or 'none'}")
     return chosen
-
-
-def _plainest(columns: Sequence[str]) -> str:
-    """Return the first column that has no word beside those of another: `mean_ttft`, not `steady_state.mean_ttft`."""
-    return next(n for n in columns if not any(words_in(name) < words_in(n) for name in columns))
 
 
 def measured_roles(
@@ -1465,8 +1462,6 @@ def _repeats_the_scale(reading: Reading, column: TableColumn) -> bool:
         return any(np.allclose(column.values, scale.values * c.values[0]) for c in fixed)
     if column.canonical == "global_batch":
         return _is_global_batch(reading, column, scale)
-    if column.canonical is not None and column.name in reading.requested:
-        return False
     if column.canonical not in (None, "bytes") or not column.varies:
         return False
     if column.name in reading.requested:
