@@ -225,8 +225,10 @@ def row_of_note(files: Sequence[str]) -> dict[str, Any]:
     row = attempted(row_of_words, [" | ".join(text[1].splitlines())]) if isinstance(text, tuple) else {}
     if isinstance(row, GenperfError) or not {"model", "device"} <= row.keys():
         return {}
-    run = attempted(run_of_row, row)
-    return row if isinstance(run, TrainingRun) and (run.rate or run.claims) else {}
+    run, unread = attempted(run_of_row, row), row.get(UNREAD, "")
+    # An amount that nothing reads, `for 2 days`, may be of another run.
+    is_one = isinstance(run, TrainingRun) and (run.rate or run.claims) and not re.search(r"[^\W\d]", unread)
+    return row if is_one else {}
 
 
 def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | GenperfError | None:
@@ -296,7 +298,13 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     mistakes = {"recomputation is counted in the MFU": 1.0 / RECOMPUTED, "it is of the peak of an A100": of_a100}
     run = TrainingRun(device, dense_peak, count, nodes, network, claims, precision, sequence, recomputed, adapters)
     run = replace(run, tokens=numbers.get("tokens"), mistakes=mistakes)
-    return _with_rate(run, cells) if network.parameters else run
+    run = _with_rate(run, cells) if network.parameters else run
+    agreed = printed and stated and abs(printed / stated - 1.0) <= SAME
+    shares = [run.rate * of / (count * dense_peak) / printed for of, *_ in conventions_of(run).values() if agreed]
+    if any(abs(count * share - 1.0) <= SAME for share in shares) and count > 1.0:
+        # Two shares that agree say that a rate without its unit, `tps`, is that of each device.
+        run = replace(run, rate=run.rate * count, mistakes={})
+    return run
 
 
 def _with_rate_of_training(cells: Mapping[str, Any]) -> dict[str, Any]:

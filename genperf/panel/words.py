@@ -26,7 +26,7 @@ _FORMS = Patterns(Path(__file__).with_name("rewriting.toml"))
 #: `8xh100`, `2x8xA100`, `2 nodes of 8 x a100`, `8 NVIDIA H100 PCIe`, `1 x RTX 4090`, `16 TPU v4`; `h100x8`, `h100:8`.
 _MACHINE = re.compile(
     _FORMS.written(
-        r"(?i)(<name>?<variant>)( ?[x×*:] ?)([1-9]\d*)(?!\S)"
+        r"(?i)(<name>?<variant>)( ?[x×*] ?|:)([1-9]\d*)(?!\S)"
         r"|(?:([1-9]\d*)(?: ?[x×*] ?| (?:<headers.node>|server)s? (?:of |with |[x×*] ?)?))??"
         r"([1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*k?)"
         r"( ?[x×*] ?(?:<memory> )?| ?(?:<device>s? )??(?:<memory> )?"

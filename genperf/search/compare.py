@@ -611,7 +611,11 @@ def _shared_count(models: Sequence[FitResult], at: Mapping[str, Any]) -> dict[st
     factor = models[0].panel.axis.factor
     if factor is None or at or len({model.panel.node_size for model in models}) < 2:
         return {}
-    counts = Counter(count for model in models for count in {run.get(factor.name) for run in model.panel.runs})
+    ran = [{run.get(factor.name) for run in model.panel.runs} for model in models]
+    if min(map(len, ran)) < 2:
+        # A machine that ran at one count is compared as it was measured.
+        return {}
+    counts = Counter(count for of_model in ran for count in of_model)
     count = max((count for count in counts if count is not None), key=lambda of: (counts[of], of), default=None)
     return {} if count is None or counts[count] < 2 else {factor.name: count}
 
