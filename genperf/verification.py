@@ -294,21 +294,17 @@ def verify(
             save_model(refitted, model)
         before, after = (model.predict_columns(places)[ends[0]] for model in (fitted, refitted))
         changes = pd.DataFrame({"at": records(places[named]), "before": before, "after": after})
-    not_compared = _not_compared(written[~comparable], new, named)
+    # Each by its settings with the reason, then rows that cannot be used.
+    without = (("new, nothing to compare with", written[~comparable]), ("the run failed", new.failures))
+    texts = [(why, at) for why, frame in without for at in records(frame.reindex(columns=named))]
+    not_compared = [f"{join_values(at) or 'the run'}: {why}" for why, at in texts]
+    not_compared += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
     taken = [note.text for note in new.notes if note.kind == "taken"]
     inside, count = int((runs["place"] == "inside").sum()), len(runs)
     coverage = {"inside": inside, "runs": count, "nominal": NOMINAL, "probability": coverage_probability(inside, count)}
     return Verification(
         fitted.first.model, quantity, unit, runs, raised, changes, tuple(not_compared), coverage, tuple(taken)
     )
-
-
-def _not_compared(without_level: pd.DataFrame, new: Table, names: list[str]) -> list[str]:
-    """Return the new runs that are not compared, each by its settings with the reason, and rows that cannot be used."""
-    runs = (("new, nothing to compare with", without_level), ("the run failed", new.failures))
-    texts = [(why, at) for why, frame in runs for at in records(frame.reindex(columns=names))]
-    lines = [f"{join_values(at) or 'the run'}: {why}" for why, at in texts]
-    return lines + [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
 
 
 def _opened(model: Model | Table | str | Path | pd.DataFrame) -> Model | Table:

@@ -169,20 +169,14 @@ def explain(
     if not out.written(explanation):
         _show(explanation, chosen, members, out)
     if out.plot and "." not in Path(out.plot).name:
-        _draw_paper(out, made_folder(out.plot, ()), chosen, explanation, interval, seed)
+        from genperf.plots import image, paper
+
+        folder = made_folder(out.plot, ())
+        for name, figure in paper(chosen, explanation, interval, seed).items():
+            write_whole(str(folder / f"{name}.pdf"), image(figure, "pdf"))
+            out.note(f"wrote {folder / f'{name}.pdf'}")
     else:
         out.draw(lambda: _figure(explanation, chosen, at_values, along, interval))
-
-
-def _draw_paper(
-    out: Output, folder: Path, result: FitResult, explanation: Explanation, interval: float, seed: int
-) -> None:
-    """Write the figures that a paper has of a model into a folder."""
-    from genperf.plots import image, paper
-
-    for name, figure in paper(result, explanation, interval, seed).items():
-        write_whole(str(folder / f"{name}.pdf"), image(figure, "pdf"))
-        out.note(f"wrote {folder / f'{name}.pdf'}")
 
 
 def _show_causes(

@@ -165,7 +165,10 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     tables = _tables(below_header, drawn=text if drawn else "")
     if "#" in text:
         likeliest, steps_to_table, title = tables[0]
-        commented = "" if units_in(title) else _commented_title(text, likeliest[0][0])
+        # `# training time (h)` among the few lines above the header.
+        above = text.splitlines()[max(likeliest[0][0] - 4, 0) : likeliest[0][0] - 1]
+        comments = (line.strip("# \t") for line in reversed(above) if line.lstrip().startswith("#"))
+        commented = "" if units_in(title) else next(filter(units_in, comments), "")
         tables[0] = likeliest, steps_to_table, ", ".join(filter(None, (title, commented)))
     likeliest, steps_to_table, title = tables[0]
     last_row = max((line for line, row in likeliest if len(row) > 1), default=likeliest[-1][0])
@@ -934,13 +937,6 @@ def _below(header: str, line: str) -> list[str]:
     words = [match.span() for match in re.finditer(r"[^\s#]\S*", header)]
     under = [*re.finditer(r"[^\s#]\S*", line)]
     return [next((m[0] for m in under if m.start() < end and start < m.end()), "") for start, end in words]
-
-
-def _commented_title(text: str, line: int) -> str:
-    """Return the comment among the few lines above the header that states a unit, `# training time (h)`; or nothing."""
-    above = text.splitlines()[max(line - 4, 0) : line - 1]
-    titles = (comment.strip("# \t") for comment in reversed(above) if comment.lstrip().startswith("#"))
-    return next(filter(units_in, titles), "")
 
 
 def _under_comments(text: str, header: Record, records: Sequence[Record]) -> list[Record]:
