@@ -39,7 +39,7 @@ from genperf.panel.machine import PARTS, SAME, Machine, rises_with
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
 from genperf.vocabulary import any_of, late, section, words_of
-from genperf.vocabulary.headers import DEVICE_WORDS, UNNAMED, header_of, relative_unit
+from genperf.vocabulary.headers import DEVICE_WORDS, UNNAMED, epochs_of, header_of, relative_unit
 from genperf.vocabulary.names import (
     ALIASES,
     GENERAL,
@@ -716,7 +716,8 @@ class Panel(Struct, frozen=True, dict=True):
         if not self.of_jobs and not self.times_counted_steps:
             return "step"
         column = "" if self.target is None else self.target.column.lower()
-        return "epoch" if any(word in column for word in words_of("headers.epoch")) else "job"
+        is_epoch = epochs_of(column) == 1.0 and any(word in column for word in words_of("headers.epoch"))
+        return "epoch" if is_epoch else "job"
 
     def find(self, canonical: str) -> Factor | None:
         """Return the column that is the factor, or None."""

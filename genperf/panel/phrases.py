@@ -30,6 +30,7 @@ from genperf.vocabulary.headers import (
     bandwidth_of,
     bytes_of,
     canonical_time,
+    epochs_of,
     header_of,
     unit_of,
 )
@@ -540,7 +541,10 @@ class _Words(Meanings, dict=True):
             return None
         if counted == "steps":
             return self.read_steps(value)
-        return self.work_option(counted, f"{value} {noun}"), value
+        option = self.work_option(counted, f"{value} {noun}")
+        # `300 epochs` of a `time for 90 epochs`
+        of_one = epochs_of(self.times_of_epochs[0]) if counted == "epochs" and self.times_of_epochs else 1.0
+        return option, value if of_one == 1.0 else f"{(amount(value) or 0.0) / of_one:.15g}"
 
     def read_steps(self, value: str) -> tuple[str, str]:
         """Return so many steps as an option."""

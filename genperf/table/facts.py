@@ -893,10 +893,9 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
                 names_next |= 1 < len(texts) == of_clauses[key]
                 # `8 gpus  bs=64  0.63 s/step` below `8 gpus  bs=32  0.37 s/step`
                 names_next |= bool(counted_keys and measured_keys) and canonical_of(key) is not None
-                # `4 GPUs, 2 nodes: 12 s` below `4 GPUs: 9 s`
+                # `4 GPUs, 2 nodes: 12 s` below `4 GPUs: 9 s`, and `two nodes: 6 s`
                 is_further = _is_count(key) and key not in run.values and measured_keys <= run.values.keys()
-                # `9.5k tok/s on 32 A100s, 7B gets 2.7k on one node`
-                is_further &= len(texts) > 1 or not run.of_result.isdisjoint(counted_keys)
+                is_further &= bool(counted_keys and measured_keys and run.of_result)
                 differs = is_further or _differs_from_run(run, key, value)
                 if names_next and differs and (run.measured or run.failure):
                     runs.append(run := run.following(number))
@@ -1013,7 +1012,9 @@ def _with_one_time(runs: list[Run], lines: Sequence[str]) -> list[Run]:
         matches = [title.groupdict() for title in titles if title is not None]
         # `time for 500 steps` is that of all of them.
         named = [
-            f"time for {match['steps']}" if match["steps"] else f"{match['step'] or match['of_step']} time"
+            f"time for {steps}"
+            if (steps := match["steps"] or match["trained"])
+            else f"{match['step'] or match['of_step']} time"
             for match in matches
         ]
         named = [*dict.fromkeys(map(str.lower, named))]

@@ -312,6 +312,19 @@ def pace_of(column: str) -> tuple[str, bool] | None:
     return None
 
 
+_OF_EPOCHS = late(rf"(?<![\d.])([1-9]\d*)[ _-]?{any_of('headers.epoch')}(?![^\W_])", re.IGNORECASE)
+
+
+def epochs_of(column: str) -> float:
+    """Return the epochs that a header says a time is of.
+
+    >>> epochs_of("time for 90 epochs"), epochs_of("epoch time (s)")
+    (90.0, 1.0)
+    """
+    stated = _OF_EPOCHS.search(column)
+    return 1.0 if stated is None else float(stated[1])
+
+
 def is_price(column: str) -> bool:
     """Tell whether a header is of money per time: `spot price ($/h)`."""
     return header_of(column).kind == "rate" and MONEY_IN_NAME.fullmatch(column.lower()) is not None
