@@ -385,7 +385,9 @@ def _with_rate_of_column(run: TrainingRun, row: Mapping[str, float], name: str) 
     if lacking := [setting for setting, read in _LACKING.items() if not quantities.has(read)]:
         speed = f"{counted} a second" if counted else "a rate without a unit"
         what = f"{'the time of a step' if header.kind == 'time' else speed} may be of any number of {sample}"
-        raise GenperfError(what, hint=f"add {' and '.join(lacking)}, or give tok/s")
+        raise GenperfError(
+            what, hint=f"add {' and '.join(lacking)}, or give {'tok' if sample == 'tokens' else 'img'}/s"
+        )
     rate = float(values_of(quantities.node("tokens_per_s"), {**table.columns, table.target.name: table.measured})[0])
     samples = None if is_open else table.panel.node("global_batch")
     of_a_step = 0.0 if samples is None else run.sequence * float(values_of(samples, table.columns)[0])
@@ -421,9 +423,9 @@ class Utilisation(Struct, frozen=True):
         """The utilisation with its ends, its convention and its peak; empty for a plan."""
         if self.mfu is None or self.mfu_lower is None or self.mfu_upper is None:
             return ""
-        is_known = self.mfu_upper <= 1.01 * self.mfu_lower
         middle, low, high = (share_text(of, decimals=1) for of in (self.mfu, self.mfu_lower, self.mfu_upper))
-        ends = "" if is_known or low == high else f" ({low.removesuffix(' %')} – {high})"
+        is_known = self.mfu_upper <= 1.01 * self.mfu_lower or low == high
+        ends = "" if is_known else f" ({low.removesuffix(' %')} – {high})"
         hardware = "" if self.hfu is None else f"; HFU {share_text(self.hfu)}"
         return f"{middle}{ends}: {self.mfu_convention}, of {three_digits(self.peak / 1e12)} TFLOP/s dense{hardware}"
 
