@@ -99,7 +99,7 @@ def amount_of(text: str | None, option: str) -> float | None:
         return None
     value = amount(text)
     if value is None or not math.isfinite(value):
-        raise click.BadParameter(f"'{text}' is not a number; try 300, 300B or 30d", param_hint=option)
+        raise click.BadParameter(f"'{text}' is not a number; try 300, 300B, 30d or 10min", param_hint=option)
     return value
 
 

@@ -196,7 +196,7 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     if share := _ALONE.search(rest):
         rest = rest.replace(share[0], _READ, 1)
         row.setdefault("mfu", share[1])
-    name, unread = _network_and_numbers(name, rest.split())
+    name, unread = _network_and_numbers(name, rest.split(), "collective" in row)
     lasted = [n for n in row if n.startswith("job time") or (header_of(n).shared and header_of(n).kind == "time")]
     if row.keys().isdisjoint(("tokens", "training_samples")) or any(header_of(c).kind == "rate" for c in row):
         unread += [f"{row.pop(column)} {column.removeprefix('job time').strip(' ()')}" for column in lasted]
@@ -216,7 +216,7 @@ def _refuse_unclear_machine(row: Mapping[str, Any], device: str, count: float, n
         raise GenperfError(what, hint=hint)
 
 
-def _network_and_numbers(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
+def _network_and_numbers(name: str, words: Sequence[str], is_test: bool) -> tuple[str, list[str]]:
     """Return the name of the network, which may be the few words left, and the numbers left among them."""
     marks = {"", _READ.strip(), _PASSED.strip()}
     triples = list(zip(("", *words), words, (*words[1:], ""), strict=False))
@@ -224,7 +224,10 @@ def _network_and_numbers(name: str, words: Sequence[str]) -> tuple[str, list[str
         # Beside a word of prose, `in 2019`, it is no rate.
         if _BARE.fullmatch(word) and {before, behind} <= {"", _READ.strip()}:
             what, number = "could be tokens or samples a second, of all devices or of each", word.removesuffix("/s")
-            raise GenperfError(f"'{word}' {what}", hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
+            hint = f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s"
+            if is_test:
+                what, hint = "of a test of collectives has no unit", f"{number}GB/s, or {number}Gbit/s"
+            raise GenperfError(f"'{word}' {what}", hint=hint)
         if not behind and canonical_of(word) in COUNTED:
             hint = f"2 {word}; behind an option in quotes: --at '2 {word}'"
             raise GenperfError(f"'{word}' stands without its number", hint=hint)
