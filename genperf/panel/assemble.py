@@ -154,10 +154,9 @@ class Columns:
             return parse(text, self.names, self.texts)
 
     def _evaluate(self, formula: Formula) -> AnyArray:
-        # A text may be empty: in a formula it can be compared.
-        columns = {
-            n: labels(self.cells(n)) if n in self.texts else self.number(n, durations=True) for n in formula.names
-        }
+        # In the order of the columns, in which their faults are reported. A text may be empty: it can be compared.
+        names = [n for n in self.names if n in formula.names]
+        columns = {n: labels(self.cells(n)) if n in self.texts else self.number(n, durations=True) for n in names}
         return np.broadcast_to(formula.evaluate(columns), (len(self.source),))
 
     def _refuse_without_numbers(self, name: str, cells: Any, reasons: Reasons, durations: bool) -> NoReturn:
