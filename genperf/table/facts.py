@@ -287,7 +287,7 @@ def chips_of(tpus: re.Match[str]) -> float:
 
 def names_a_count(key: str) -> bool:
     """Tell whether a key counts devices, perhaps beside other words, or is a size: `A100 cluster, 32 GPUs`, `bs 8`."""
-    return FORMS.counted.search(key) is not None or FORMS.size_before.search(f"{key}: 1") is not None
+    return any(_is_count(name) or canonical_of(name) in SIZES for name, *_ in facts_of(f"{key}: 1 s"))
 
 
 def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
@@ -306,6 +306,7 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     """Return the facts of a line, which is looked at several times, in the order of the patterns."""
     if "x" in line or "×" in line:
         line = FORMS.kind_before_product.sub(r"\g<value>x \g<kind>", line)
+        line = FORMS.nodes_by_devices.sub(_nodes_and_devices, line)
     line_as_written, product, tpus = line, None, SLICE.search(line) if "-" in line else None
     if " / s" in line:
         line = FORMS.apart.sub("/", line)
@@ -364,8 +365,6 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
             if fact is not None:
                 taken.append((start, max(end, match.end("unit")) if pattern is FORMS.pair and fact[2] else end))
                 facts.append(fact)
-                if pattern is FORMS.counted and match["nodes"] and _number(match["value"]) <= MOST_OF_A_NODE:
-                    facts.append(("nodes", float(match["nodes"]), ""))
     takes = FORMS.takes.search(line) if "," in line else None
     if (
         takes is not None
@@ -441,7 +440,7 @@ def _in_digits(line: str) -> str:
     if not (kind or FORMS.one.match(line) or FORMS.spelled_small.search(line.lower())):
         return line
     line = FORMS.one.sub(r"\g<mark>1 ", line)
-    plain = FORMS.product.sub(_devices_of_product, FORMS.spelled.sub(lambda match: f"{_digits(match)} ", line))
+    plain = FORMS.product.sub(r"\g<value> devices", FORMS.spelled.sub(lambda match: f"{_digits(match)} ", line))
     plain = FORMS.kind_before.sub(r"\g<value> ", plain)
     announces = line.rstrip(" \t\r*").endswith((":", "：")) or line.startswith(("# ", "## ", "**", "__"))
     if FORMS.uses.match(line) or announces or _has_result(plain):
@@ -449,9 +448,10 @@ def _in_digits(line: str) -> str:
     return FORMS.spelled.sub(lambda match: match[0] if _digits(match) == "1" else f"{_digits(match)} ", line)
 
 
-def _devices_of_product(match: re.Match[str]) -> str:
-    """Return `8 devices` for `8x V100`, and `2x8 devices` for `2x8 V100`."""
-    return f"{match['nodes']}x{match['value']} devices" if match["nodes"] else f"{match['value']} devices"
+def _nodes_and_devices(match: re.Match[str]) -> str:
+    """Return `2 nodes with 16` before ` GPUs` for `2x8`; `2` for `2x 4090`, which is no number of a node."""
+    nodes, of_node = int(match["nodes"]), int(match["value"])
+    return f"{nodes} nodes with {nodes * of_node}" if of_node <= MOST_OF_A_NODE else match["nodes"]
 
 
 def spelled_in_digits(name: str) -> str:
@@ -471,6 +471,8 @@ def plain_notes(text: str) -> str:
     """
     if len(text) > LONGEST_NOTES:
         return text
+    if len({match["letters"].lower() for match in FORMS.row_in_letters.finditer(text)}) > 1:
+        text = FORMS.row_in_letters.sub(lambda row: f"{row['begin']}{_NUMBERS[row['letters'].lower()]} ", text)
     # `8 GPUs  410` and `np=8: 12.5 s` below a title.
     if len({match["number"] for match in FORMS.row_of_count.finditer(text)}) > 2:
         text = FORMS.row_of_count.sub(_count_first, text)
@@ -494,9 +496,7 @@ def _with_units_of_titles(text: str) -> str:
         bare_number = FORMS.bare_number.match(line)
         if bare_number is not None and canonical_of(bare_number["count"].split()[-1]) in SIZES:
             continue  # `2 gpus batch_size=32`
-        # Kinds of devices count before a result alone.
-        counted_there = [] if bare_number is None else facts_of(f"{bare_number['count']}: 1 s")
-        if bare_number is not None and any(_is_count(key) for key, *_ in counted_there):
+        if bare_number is not None and names_a_count(bare_number["count"]):
             lines[number] = f"{line[: bare_number.end()]} {unit}{line[bare_number.end() :]}" if unit else line
         elif line.strip():
             # `ResNet-50:` between them has the same, and `Loss:` has none.
@@ -687,7 +687,7 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
     multiple = groups.get("multiple", "")
     if multiple in ("M", "G") and not unit and not _words_of(key).isdisjoint(words_of("headers.memory")):
         multiple, unit = "", f"{multiple}B"
-    return key, _number_in(value, multiple, groups.get("upto"), groups.get("nodes")), canonical_time(unit) or unit
+    return key, _number_in(value, multiple, groups.get("upto")), canonical_time(unit) or unit
 
 
 def _listed_devices(key: str, value: str) -> tuple[str, str, str] | None:
@@ -696,12 +696,9 @@ def _listed_devices(key: str, value: str) -> tuple[str, str, str] | None:
     return (key, f"[{value.strip('[]')}]", "") if counts and (lists_devices(value) or value.isdecimal()) else None
 
 
-def _number_in(value: str, multiple: str, upto: str | None, nodes: str | None) -> float:
-    """Return the number of a fact: the middle of a range `upto` another, or the devices of all `nodes`, `2x8 GPUs`."""
+def _number_in(value: str, multiple: str, upto: str | None) -> float:
+    """Return the number of a fact, or the middle of a range `upto` another."""
     number = _number(value, multiple)
-    if nodes:
-        # `2x 4090 GPUs` are two.
-        return float(nodes) * (number if number <= MOST_OF_A_NODE else 1.0)
     return (number + max(number, _number(upto, multiple))) / 2.0 if upto else number
 
 
@@ -954,7 +951,7 @@ def _add_devices_of_nodes(runs: Sequence[Run], lines: Sequence[str]) -> None:
     of_each = {float(match["value"]) for match in map(FORMS.of_each.search, texts) if match}
     sizes = {*of_both} if 0 < len(of_both) < len(runs) else of_each
     if not (sizes or of_both):
-        sizes = {float(m["value"]) for m in map(FORMS.product.search, texts) if m and not m["nodes"]}
+        sizes = {float(m["value"]) for m in map(FORMS.product.search, texts) if m}
     if len(sizes) != 1 or not 1.0 <= max(sizes) <= MOST_OF_A_NODE or not max(sizes).is_integer():
         return
     for run, names, of_run in zip(runs, keys, counts, strict=True):
@@ -1125,7 +1122,7 @@ def _under_heads(above: str, line: str) -> str:
 
 def _clauses(line: str) -> list[str]:
     """Return the parts of a line, each with a count and what was measured there, where it tells of several runs."""
-    as_written = _with_words_of_first(line[:LONGEST_LINE])
+    as_written = FORMS.nodes_by_devices.sub(_nodes_and_devices, _with_words_of_first(line[:LONGEST_LINE]))
     behind = FORMS.settings_behind.search(as_written)
     facts_behind = () if behind is None else facts_of(behind[0])
     if behind is not None and any(canonical_of(key) and not is_result(key, unit) for key, _, unit in facts_behind):

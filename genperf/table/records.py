@@ -12,7 +12,7 @@ from typing import Any
 
 from genperf.errors import TableError, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, source_of, step
-from genperf.table.facts import is_result, source_of_records, summary
+from genperf.table.facts import is_result, names_a_count, source_of_records, summary
 from genperf.vocabulary import late, words_of
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import COUNTED, LEVELS, canonical_of, counts_scale, meant_by
@@ -229,7 +229,9 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
 def _are_by_count(cells: Mapping[str, Any], kinds: type | UnionType = int | float) -> bool:
     """Tell whether an object holds numbers by counts, `8`, `8 GPUs` or `gpus_8`, and not by percentiles, `p99`."""
     nouns = [re.sub(r"[\d\W_]+", "", key) for key in cells if re.search(r"\d", key)]
-    are_counts = len(nouns) == len(cells) > 1 and all(not noun or meant_by(noun) in COUNTED for noun in nouns)
+    are_counts = len(nouns) == len(cells) > 1 and (
+        all(not noun or meant_by(noun) in COUNTED for noun in nouns) or all(map(names_a_count, cells))
+    )
     return are_counts and all(isinstance(cell, kinds) for cell in cells.values())
 
 

@@ -315,8 +315,8 @@ def _melted_names(source: Source) -> Source:
     """Return a table in its long form where most of its headers are names that hold settings, such as `2S - 8GPU`."""
     # The titles of several tables stand before the corner.
     corner_header, *others = sorted(source.columns, key=lambda name: name == TITLES)
-    if _MULTIPLE.search(corner_header) and all(map(_MULTIPLE.search, others)):
-        # `1x V100 | 4x V100`: no column names the rows.
+    if all(map(_MULTIPLE.search, source.columns)) or len({re.sub(r"\d+", "", name) for name in source.columns}) == 1:
+        # `1x V100 | 4x V100`, `total 1x8 | total 2x8`: no column names the rows.
         corner_header, others = "", [corner_header, *others]
     name_headers = []
     for name in others:
