@@ -410,7 +410,7 @@ def role_by_words(name: str, names: Collection[str] = ()) -> tuple[Literal["spre
     (None, 'spread')
     """
     # `Throughput ± SD` is the throughput.
-    flat = plain_name(re.split(r"\s*(?:±|\+/-)", name)[0] or name).replace("/", "_").rstrip("_.")
+    flat = plain_name(re.split(r"\s*(?:±|\+/-)", name)[0] or name).replace("/", "_").replace("._", "_").rstrip("_.")
     if _SPREAD.fullmatch(flat):
         # The last word may be one of several variants that were measured, and no statistic.
         stem, _, last = flat.rpartition("_")

@@ -1075,8 +1075,8 @@ def _take_relative(reading: Reading) -> None:
             column.becomes("measured", "nothing else was measured")
     if not ratios or reading.scale is None:
         return
-    # A speed-up rather than an efficiency.
-    column = max(ratios, key=lambda c: reading.growth(c.name))
+    # Operations rather than a speed-up, and that rather than an efficiency.
+    column = max(ratios, key=lambda c: (relative_unit(c.name) != RELATIVE, reading.growth(c.name)))
     for alike in (
         c for c in ratios if relative_unit(c.name) == relative_unit(column.name) and c.header == column.header
     ):

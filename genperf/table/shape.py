@@ -521,6 +521,8 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
     numbered = [(kind, [*of.finditer(name)]) for kind, of in (("before", _BEFORE), ("after", _AFTER))]
     # `gpus-8 - perf/step_time` is of 8 GPUs, and of no 8 perf.
     for kind, matches in sorted(numbered, key=lambda of: not any(meant_by(match["word"]) in LEVELS for match in of[1])):
+        # `7b-8gpu` is of 8 GPUs; the other number is the size of a network.
+        matches = [match for match in matches if match["word"].lower() not in ("b", "m")] or matches
         if len(matches) == 1:
             (match,) = matches
             # `batch_size 64` is of `batch_size`, as `seq_len 1024` is.
@@ -592,7 +594,7 @@ def _tidy(text: str) -> str:
     """Return what is left of a header: without the words and signs that only joined its number."""
     text = re.sub(rf"\s+{_JOINS}\s*$|^\s*{_JOINS}\s+|^{_NUMBER_OF}$", "", text.strip(), flags=re.IGNORECASE)
     text = re.sub(r"\(\s*\)|\[\s*\]|[(\[]\s*$", "", text).strip(" _-@,:;/|#=")
-    return re.sub(r"\s+", " ", text)
+    return re.sub(r"-(?= - )", "", re.sub(r"\s+", " ", text))
 
 
 def _numeric(columns: Sequence[AnyArray]) -> bool:
