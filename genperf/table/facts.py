@@ -175,6 +175,7 @@ class Run(Struct):
             self.tested.setdefault(key, []).append(value)
         elif canonical_of(key) is not None and not is_result(key, unit) and plain_name(key) not in _COUNTERS:
             self.values[key] = [value]
+            self.carried.discard(key)
             self.chosen.setdefault(key, []).append(value)
             self.carried.discard(key)
         elif key in self.carried:
@@ -334,9 +335,7 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     if "tensor(" in line:
         line = FORMS.tensor.sub(r"\g<value>", line)
     if any(joint in line for joint in (" each", " of ", " x ", " × ")):
-        line = FORMS.of_each.sub(
-            lambda m: f"{m['nodes']} {m['node']}, {int(m['nodes']) * int(m['value'])} {m['key']}", line
-        )
+        line = FORMS.of_each.sub(_devices_of_all, line)
     if "srun" in line or line.startswith("#SBATCH"):
         line = FORMS.of_slurm.sub(lambda match: "--nodes=" if match["nodes"] else "--gpus-per-node=", line)
     if " = " in line:
@@ -395,6 +394,12 @@ def _batch_of_one(batch: re.Match[str]) -> str:
     """Return a batch of one device with its name before the number, `batch per GPU: 4`; that of all as it is."""
     device = batch["before"] or batch["behind"]
     return f"batch per {device}: {batch['value']}" if device else batch[0]
+
+
+def _devices_of_all(nodes: re.Match[str]) -> str:
+    """Return nodes and the devices of all, `2 nodes, 8 GPUs` for `2 nodes with 4 GPUs each`."""
+    noun = nodes["key"] if FORMS.noun.fullmatch(nodes["key"]) else "devices"
+    return f"{nodes['nodes']} {nodes['node']}, {int(nodes['nodes']) * int(nodes['value'])} {noun}"
 
 
 def _parts_in_unit(time: re.Match[str]) -> str:
@@ -871,12 +876,14 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
             key for of_clause in clauses for key in {key for key, _, _ in of_clause} if canonical_of(key)
         )
         for text, of_clause in zip(texts, clauses, strict=True):
-            # Counts come first, and of these the one that begins a run: of `2 nodes (16 GPUs)` below `8 GPUs` the GPUs.
+            # Counts come first, and of these the one that begins a run: of `2 nodes (16 GPUs)` below `8 GPUs` the GPUs;
+            # results come last, of `2 GPUs: 0.5 s (batch 64)` as well.
             differ = {key for key, value, _ in of_clause if _differs_from_run(run, key, value)}
             counted_keys = {run.spelled.get(_key_meaning(key), key) for key, _, _ in of_clause if _is_count(key)}
             measured_keys = {run.spelled.get(_key_meaning(k), k) for k, _, unit in of_clause if is_result(k, unit)}
             methods = {key for key, *_ in of_clause if plain_name(key) in words_of("log.method")}
-            in_order = [{key for key, *_ in of_clause if _is_count(key)}, methods & differ, differ]
+            settings = {key for key, _, unit in of_clause if not is_result(key, unit)}
+            in_order = [{key for key, *_ in of_clause if _is_count(key)}, methods & differ, differ & settings, differ]
             for key, value, unit in sorted(of_clause, key=lambda fact: [fact[0] not in keys for keys in in_order]):
                 # `8 GPUs are as slow as 4 GPUs` is about 8.
                 second_count = _is_count(key) and _key_meaning(key) in counts and len(clauses) == 1
@@ -943,7 +950,7 @@ def _add_devices_of_nodes(runs: Sequence[Run], lines: Sequence[str]) -> None:
     keys = [{meant_by(k): k for k in run.values if meant_by(k) in _COUNTED_IN_RUNS} for run in runs]
     counts = [{of: run.values[k][-1] for of, k in names.items()} for run, names in zip(runs, keys, strict=True)]
     are_counts = all(isinstance(count, float) and count > 0.0 for of_run in counts for count in of_run.values())
-    if len(runs) < 2 or not are_counts or any("nodes" not in of_run or of_run.keys() - LEVELS for of_run in counts):
+    if len(runs) < 2 or not are_counts or any("nodes" not in of_run or of_run.keys() - LEVELS - {*WAYS} for of_run in counts):
         return
     texts = [line for line in lines[:MOST_NAMES] if not _has_result(line)]
     of_both = [of_run["workers"] / of_run["nodes"] for of_run in counts if "workers" in of_run]
@@ -957,6 +964,10 @@ def _add_devices_of_nodes(runs: Sequence[Run], lines: Sequence[str]) -> None:
     for run, names, of_run in zip(runs, keys, counts, strict=True):
         if names.get("workers") in run.carried:
             run.values[names["workers"]] = [of_run["nodes"] * max(sizes)]
+        elif of_each == sizes and names.get("workers") in run.of_result and names["nodes"] not in run.of_result:
+            # `16 GPUs: 31 s` below a cluster of `4 nodes x 8 V100` ran on two.
+            run.values[names["nodes"]] = [float(-(-of_run["workers"] // max(sizes)))]
+            run.forget({key for key in run.values.keys() - run.of_result if meant_by(key) == "workers"})
         elif "workers" not in names:
             run.add(*(("devices", of_run["nodes"] * max(sizes)) if of_both else ("devices per node", max(sizes))))
 
