@@ -950,7 +950,8 @@ def _add_devices_of_nodes(runs: Sequence[Run], lines: Sequence[str]) -> None:
     keys = [{meant_by(k): k for k in run.values if meant_by(k) in _COUNTED_IN_RUNS} for run in runs]
     counts = [{of: run.values[k][-1] for of, k in names.items()} for run, names in zip(runs, keys, strict=True)]
     are_counts = all(isinstance(count, float) and count > 0.0 for of_run in counts for count in of_run.values())
-    if len(runs) < 2 or not are_counts or any("nodes" not in of_run or of_run.keys() - LEVELS - {*WAYS} for of_run in counts):
+    are_nodes = all("nodes" in of_run and of_run.keys() <= {*LEVELS, *WAYS} for of_run in counts)
+    if len(runs) < 2 or not are_counts or not are_nodes:
         return
     texts = [line for line in lines[:MOST_NAMES] if not _has_result(line)]
     of_both = [of_run["workers"] / of_run["nodes"] for of_run in counts if "workers" in of_run]
