@@ -323,7 +323,7 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     size = FORMS.size_before.search(line)
     if size is not None and (size["size"].lower() not in _COUNTERS or FORMS.counted.search(line)):
         line = FORMS.size_before.sub(r"\g<size>=\g<value>", line)
-    of_each = FORMS.setting_of_each.fullmatch(line) if ", " in line else None
+    of_each = FORMS.setting_of_each.fullmatch(line) if ", " in line or " / " in line else None
     if of_each is not None and not _is_count(of_each["key"]):
         return ()
     if " at " in line or " for " in line:
@@ -933,7 +933,7 @@ def _add_settings_below(runs: Sequence[Run], lines: Sequence[str]) -> None:
     of_each = FORMS.setting_of_each.fullmatch(last)
     if of_each is not None and canonical_of(of_each["key"]) is not None:
         # `Global batch: 1024, 2048, 4096` below three runs.
-        values = of_each["values"].split(", ")
+        values = of_each["values"].replace(" /", ",").split(", ")
         for run, value in zip(runs, values if len(values) == len(runs) else (), strict=False):
             run.add(of_each["key"], float(number_in(value)))
     counts = any(_is_count(key) and meant_by(key) not in (*WAYS, "devices_per_node") for key in facts)

@@ -1017,7 +1017,7 @@ def _rules(text: str) -> set[int]:
 
 def _drawn(text: str) -> Iterator[Record]:
     """Yield the rows of Markdown tables, or of those drawn with `+` and `|`, each with its line; titles as one cell."""
-    rules, title, inside, bars, heading = _rules(text), (0, ""), False, 0, ""
+    rules, title, inside, bars, open_bars, heading = _rules(text), (0, ""), False, 0, 0, ""
     lines = [*map(str.strip, text.splitlines())]
     if _GRID_HEAD.search(text):
         # Between two rules a row of such a table may have several lines.
@@ -1039,10 +1039,13 @@ def _drawn(text: str) -> Iterator[Record]:
                 heading = ""
             if not inside:
                 bars = line.count("|") if line.endswith("|") else 0
+                # Without a bar before and behind them, as many bars part as many cells, the last one perhaps empty.
+                open_bars = 0 if line.startswith("|") or bars else line.count("|")
             has_remark = line.count("|") == bars and not line.endswith("|")  # behind the last bar
             title, inside = (0, ""), True
             row = line[: line.rindex("|")] if has_remark else line
-            cells = re.split(r"(?<!\\)\|", row.removeprefix("|").removesuffix("|"))
+            row = row if row.count("|") == open_bars else row.removeprefix("|").removesuffix("|")
+            cells = re.split(r"(?<!\\)\|", row)
             yield (
                 number,
                 [re.sub(r"\\([|*_#~])", r"\1", re.sub(r"^(\*\*|`|__?)(.*)\1$", r"\2", c.strip())) for c in cells],
