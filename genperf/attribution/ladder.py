@@ -75,7 +75,8 @@ def steps_along_workers(
 ) -> Ladder:
     """Return one configuration at rising counts of workers, from the smallest of its runs up to `upto`.
 
-    With `whole`, only counts that fill their nodes and split the batch into whole passes; `further` counts are added.
+    With `whole`, only counts that fill their nodes, split the batch into whole passes and are multiples of what all
+    runs are; `further` counts are added.
     """
     factor, schema = result.panel.along(along), result.schema
     if kind is not None and kind not in KINDS:
@@ -104,9 +105,14 @@ def steps_along_workers(
     # From the first of these runs on, or a requested count below it; above `upto`, the last count alone.
     possible = counts >= min(min(measured), counts[-1] if requested is None else requested)
     # Of a transformer those that its split divides; a condition that holds of no count is left out.
-    for holds in (divisible, fills_nodes, whole_passes) if whole else (divisible,):
-        if (satisfying := possible & holds(result.panel, columns)).any():
-            possible = satisfying
+    conditions = [
+        holds(result.panel, columns) for holds in ((divisible, fills_nodes, whole_passes) if whole else (divisible,))
+    ]
+    if whole and factor.integer:
+        # Runs on 8, 16 and 32 are of machines of eight.
+        conditions.append(counts % np.gcd.reduce(measured_counts.astype(int)) == 0)
+    for condition in conditions:
+        possible = satisfying if (satisfying := possible & condition).any() else possible
     columns, counts = {name: cells[possible] for name, cells in columns.items()}, counts[possible]
     total = None if work is None or work.whole else work.total
     per_worker, kind_shown = relative_work(panel, columns, counts, kind, total)
