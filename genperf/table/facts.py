@@ -110,10 +110,12 @@ _IN_LETTERS = "|".join(sorted(_NUMBERS, key=len, reverse=True))
 _TIMED = ("log.part", "headers.response", "headers.statistic", "headers.whole")
 _PARTS = frozenset((*chain.from_iterable(PHASES.values()), *chain.from_iterable(map(words_of, _TIMED))))
 _COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))
+#: `tp8`: ways of a split, whose names are so short that their number stands behind them without a sign.
+_WAYS_IN_SHORT = "|".join(w for way in WAYS for w in words_of(f"transformer.{way}") if len(w) < 3)
 #: What a line of a log may hold.
 FORMS = Patterns(
     Path(__file__).with_name("facts.toml"),
-    **{"nouns": _NOUNS, "han": _HAN, "letters": _IN_LETTERS, "duration": DURATION},
+    **{"nouns": _NOUNS, "ways": _WAYS_IN_SHORT, "han": _HAN, "letters": _IN_LETTERS, "duration": DURATION},
     **{"times": "|".join(TIME_WORDS), "counters": "|".join(_COUNTERS), "amounts": "|".join(sorted(_AMOUNTS))},
 )
 #: The patterns of a fact, in the order in which a line is searched for them.
@@ -316,6 +318,8 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
         line = FORMS.node_has.sub(r"\g<value> devices per node of ", line)
         line = FORMS.of_a_node.sub(r"\g<value> devices per node", line)
         line_as_written, product, line = line, FORMS.product.search(line), _in_digits(line)
+    if "p" in line.lower():
+        line = FORMS.glued_ways.sub(lambda ways: re.sub(r"[-_/x]?([a-zA-Z]+)(\d+)", r", \1=\2", ways[0])[2:], line)
     if "atch" in line or "bs" in line.lower():
         line = FORMS.batch_of_one.sub(_batch_of_one, line)
     if "s " in line.lower():
