@@ -1060,7 +1060,7 @@ _APART_UNIT = late(rf"(?<=[^\W\d_])\s+(?=[\[(](?:{'|'.join(TIME_WORDS)})[\])](?:
 
 def _records(text: str, delimiter: str, name: str) -> Iterator[Record]:
     """Yield each record of a delimited text: the line in which it begins, and its cells without blanks around them."""
-    corner = _empty_corner(text) if delimiter == RUNS else ""
+    without_corner = _header_without_corner(text) if delimiter == RUNS else ""
     #: The line in which the last record ended, and the cells of the first. The csv reader asks for a line when it needs
     #: one, so a line after `ended` begins a record: it may be a comment or a rule, elsewhere it is text in quotes.
     ended = width = 0
@@ -1076,7 +1076,7 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[Record]:
                 # What stands behind ± stays in the cell of its number, and a unit with its name: `CPU time   [s]`.
                 joined = _APART_UNIT.sub(" ", re.sub(r"\s+(±|\+/-)\s+", r" \1 ", line.strip()))
                 cells = re.sub(r" {2,}|\s*\t\s*", "\t", joined)
-                yield f"{'' if width else corner}{cells}\n"
+                yield f"\t{cells}\n" if cells and line == without_corner else f"{cells}\n"
             else:
                 yield line.strip(" \r\n") + "\n" if delimiter == " " else line
 
@@ -1102,12 +1102,14 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[Record]:
         raise TableError(fault, hint=hint, where=place) from None
 
 
-def _empty_corner(text: str) -> str:
-    """Return a tab for a header without a name above the names of its rows: indented, with a cell less than a row."""
+def _header_without_corner(text: str) -> str:
+    """Return a header without a name above those of its rows: indented, with a cell less than a row; else nothing."""
     filled = (line for line in io.StringIO(text) if line.strip() and not line.startswith("#"))
     header, row = next(filled, ""), next(filled, "")
+    while row and header[0] != " " and RUNS not in header.strip():
+        header, row = row, next(filled, "")  # below a title
     indented = header.startswith("  ") and not row.startswith(" ")
-    return "\t" if indented and len(_split(row, RUNS)) == len(_split(header, RUNS)) + 1 else ""
+    return header if indented and len(_split(row, RUNS)) == len(_split(header, RUNS)) + 1 else ""
 
 
 def _holds_no_cell(line: str, delimiter: str) -> bool:
@@ -1164,7 +1166,7 @@ def guess_delimiter(text: str) -> str:
     first_words = text.strip().partition("\n")[0].split()
     of_cells = len({*first_words}) < len(first_words) or not any(map(_is_number, itertools.chain(*in_words)))
     fewer = runs[0] == blanks[0] and 1 < runs[1] < blanks[1] and of_cells
-    return RUNS if titled or fewer or runs[0] > blanks[0] or _empty_corner(text) else " " if blanks[1] else ","
+    return RUNS if titled or fewer or runs[0] > blanks[0] or _header_without_corner(text) else " " if blanks[1] else ","
 
 
 def column_names(cells: Sequence[str], where: str) -> list[str]:
