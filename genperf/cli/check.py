@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from genperf.cli import decorators as shared
@@ -59,9 +59,26 @@ def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any],
     facts = _facts_of(measured, notes)
     if not out.written(facts):
         _show_table(measured, facts, out)
+        tell_all(_passed_over(source, measured.unused))
         if source.steps:
             _show_rows(source, out)
         out.notes(notes)
+
+
+def _passed_over(source: Source, unused: Collection[str]) -> list[str]:
+    """Return a sentence for each column of numbers in no role that has cells of something else."""
+    from genperf.table.clean import Rejection, filled, mostly_numbers, numbers
+
+    sentences = []
+    for name in unused:
+        cells = [*source.columns.get(name, ())]
+        faults = {row: why for row, why in numbers(cells)[1].items() if filled([cells[row]])[0]}
+        if faults and len(cells) == len(source.lines) and mostly_numbers(cells):
+            row, why = min(faults.items())
+            bad = Rejection(source.name, int(source.lines[row]), name, str(cells[row]), why, source.unit)
+            more = f", as are {counted(len(faults) - 1, 'more cell')}" if len(faults) > 1 else ""
+            sentences.append(f"{bad.complaint}{more}; nothing is made of this column, and its rows are used")
+    return sentences
 
 
 def _facts_of(table: Table, notes: Sequence[Note]) -> dict[str, Any]:

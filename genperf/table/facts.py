@@ -179,7 +179,6 @@ class Run(Struct):
             self.values[key] = [value]
             self.carried.discard(key)
             self.chosen.setdefault(key, []).append(value)
-            self.carried.discard(key)
         elif key in self.carried:
             self.carried.remove(key)
             self.values[key] = [value]
