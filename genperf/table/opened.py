@@ -862,6 +862,8 @@ def understood(
     tidy = tidied(shape.with_factors(scaled, named), named)
     if not named and (stated := TITLE_OF_SCALED.search(tidy.caption.lower())) and "scaling" not in tidy.columns:
         tidy = replace(tidy, read={**tidy.read, "scaling": np.full(len(tidy), stated[1], dtype=object)})
+    if not named and IN_TOKENS.search(" ".join(tidy.columns)) is not None:
+        tidy = _with_length_of_samples(tidy)
     batch, sequence = (column_of(part, tidy.columns) for part in ("global_batch", "sequence"))
     if batch and sequence and batch not in named and IN_TOKENS.search(batch) is None:
         tidy = _with_batch_in_tokens(tidy, batch, sequence)
@@ -870,6 +872,29 @@ def understood(
         if lacking & {*reshaped.columns} and {*named} - {*reshaped.columns} < lacking:
             return reshaped
     return facts.read_back(tidy)
+
+
+def _with_length_of_samples(source: Source) -> Source:
+    """Put the tokens of a sample in place of those of a step, beside the samples of a step or of a device.
+
+    Those of a `batch` are of all, or else of a device, where the tokens of a sample are then the same in every run.
+    """
+    of_steps = [n for n in source.columns if canonical_of(n) == "global_batch"]
+    tokens = next((n for n in of_steps if IN_TOKENS.search(n)), None)
+    global_batch = next((n for n in of_steps if not IN_TOKENS.search(n)), None)
+    batch, devices = (column_of(part, source.columns) for part in ("batch", "workers"))
+    columns = [tokens, *([global_batch] if global_batch else [batch, devices])]
+    if None in columns or column_of("sequence", source.columns) is not None:
+        return source
+    of_step, *sizes = (np.array([number_in(text) for text in labels(source.columns[n or ""])]) for n in columns)
+    for samples in np.cumprod(sizes, axis=0):
+        lengths = of_step / samples if samples.min() > 0.0 else np.zeros(1)
+        alike = global_batch is not None or len({*lengths}) == 1 < len({*sizes[-1]})
+        if alike and lengths.min() >= 1.0 and np.array_equal(lengths, lengths.round()):
+            rest = source.without({tokens or ""})
+            report = f"the tokens of a sample, 'sequence', follow from '{tokens}' and '{global_batch or batch}'"
+            return rest.changed(report, cells={**rest.cells, "sequence": lengths})
+    return source
 
 
 def _with_batch_in_tokens(source: Source, batch: str, sequence: str) -> Source:

@@ -214,7 +214,9 @@ def _with_baseline(source: Source, lines: Sequence[str]) -> Source:
 def _with_settings_around(source: Source, above: Sequence[str], below: Sequence[str]) -> Source:
     """Return a table with the settings of all its runs that the lines around it state: `# world_size: 16`, a price."""
     # The nodes of a job are no count of runs that it starts with 1, 2, 4 ranks.
-    of_columns = {*map(canonical_of, source.cells), *(LEVELS if counts_vary(source.cells, named=False) else ())}
+    upright = melted(source)
+    of_columns = {*map(canonical_of, upright.cells)}
+    of_columns |= {*LEVELS} if upright is not source or counts_vary(source.cells, named=False) else set()
     stated: dict[str, set[Any]] = {}
     sizes, read_below = {*SIZES, "devices_per_node"}, list[str]()
     for line in (line for line in (*above, *below) if not _LIST.search(line)):
@@ -226,8 +228,7 @@ def _with_settings_around(source: Source, above: Sequence[str], below: Sequence[
                 stated.setdefault(key, set()).add(value)
                 read_below += [line.strip()]
     settings = {key: label(values.pop()) for key, values in stated.items() if len(values) == 1}
-    # Counts in headers are those of the runs.
-    if not settings or melted(source) is not source:
+    if not settings:
         return source
     cells = {key: np.full(len(source), value, dtype=object) for key, value in settings.items()}
     note = step(f"{listed([*map(repr, settings)])} of all rows from the lines around the table")
@@ -414,7 +415,7 @@ def _with_one_header(records: Sequence[Record]) -> list[Record]:
     under = [k for k, name in enumerate(above) if name in over_several]
     beside = [name for k, name in enumerate(header) if k not in under]
     counts_below = bool(beside) and all(lower[k].isdecimal() for k in under)
-    values_below = any(_is_number(rows[0][1][k]) for k in under if k < len(rows[0][1]))
+    values_below = any(parts_of(rows[0][1][k]) is not None for k in under if k < len(rows[0][1]))
     names_below = values_below and not any(_is_number(lower[k]) for k in under)
     is_header = under and (counts_below or names_below) and not any(map(_is_number, beside))
     each_once = len({*header}) == len(header) and all(header[1:])
