@@ -13,7 +13,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import chain, combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -51,6 +51,7 @@ from genperf.words.numbers import share_text, texts_in_unit, three_digits
 from genperf.words.published import place_text
 from genperf.words.verdict import BLIND
 
+Rows: TypeAlias = list[tuple[str, str]]
 #: Columns of a card and of its labels, and its lines.
 WIDTH, LABEL, MOST_LINES = 80, 10, 14
 #: A share of the link, or of published tests where it is not known, below which what usually explains less is named:
@@ -61,8 +62,6 @@ _BETWEEN = "sockets in the place of RDMA (NCCL_DEBUG=INFO prints NET/Socket), on
 _ABOVE = "more than the link carries: {}sums in a switch (SHARP, NVLS), which move less than the test counts"
 _ABOVE_BETWEEN = "a tree of two nodes (NCCL_ALGO=Ring), several links, or "
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
-#: A setting that is asked for where nothing gives what the rate in tokens reads.
-_LACKING = {"seq=2048": "sequence", "gbs=256": "work"}
 #: Devices up to which a deadline is looked for: a large cluster.
 MOST_DEVICES = 65536.0
 #: How near a stated figure must be to one by a convention to be by it: 3 % hold the rounding of what is printed; and
@@ -96,15 +95,12 @@ class OneRun(PrintedAnswer, frozen=True, eq=False):
 
     @property
     def content(self) -> list[str]:
-        """The card: at most 14 lines of 80 columns."""
-        lines: list[tuple[str, str]] = []
-        for label, text in (row for row in self.rows if row[1]):
-            head = label and label.ljust(LABEL)
-            lines += [(label, line) for line in textwrap.wrap(head + text, WIDTH, subsequent_indent=" " * len(head))]
-        if len(lines) > MOST_LINES:
-            # What usually explains a low or a high value is the least that a card says of its run.
-            lines = [(label, line) for label, line in lines if label not in ("less by", "more by")]
-        return [line for _, line in lines[:MOST_LINES]]
+        """The card: at most 14 lines of 80 columns; what explains a low or a high value is the first to go."""
+        heads = [(label, label and label.ljust(LABEL), text) for label, text in self.rows if text]
+        texts = {row: textwrap.wrap(row[1] + row[2], WIDTH, subsequent_indent=" " * len(row[1])) for row in heads}
+        if len([*chain(*texts.values())]) > MOST_LINES:
+            texts = {row: lines for row, lines in texts.items() if row[0] not in ("less by", "more by")}
+        return [*chain(*texts.values())][:MOST_LINES]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -120,8 +116,7 @@ def joint_answer(runs: Sequence[OneRun]) -> OneRun:
 
 def run_answer(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question: Question | None = None) -> OneRun:
     """Return the answer about the run of a row; of given tokens also how long they take at the counts of `at`."""
-    question = question or Question()
-    unread = str(row.get(UNREAD, ""))
+    question, unread = question or Question(), str(row.get(UNREAD, ""))
     # `is it normal` names no machine.
     at = {name: text for name, text in (at or {}).items() if name != SCALE or re.search(r"\d", text)}
     if options := {name.removeprefix("--"): row[name] for name in row if name.startswith("--")}:
@@ -130,32 +125,24 @@ def run_answer(row: Mapping[str, Any], at: Mapping[str, str] | None = None, ques
         price, plan = question.price or of_words.price, question.plan or of_words.plan
         question = replace(question, price=price, plan=plan, training=training)
     try:
-        answer = _answer_about(row, at, question)
+        rows, numbers = (_about_test if "collective" in row else _about_run)(row, at, question)
     except GenperfError as error:
         error.hint = f"{error.hint}; not read: {unread}" if unread else error.hint
         raise
-    rows = (*answer.rows[:2], (UNREAD, unread), *answer.rows[2:])
-    return replace(answer, rows=rows, numbers={**answer.numbers, "not_read": unread})
+    return OneRun((*rows[:2], (UNREAD, unread), *rows[2:]), {**numbers, "not_read": unread})
 
 
-def _answer_about(row: Mapping[str, Any], at: Mapping[str, str] | None, question: Question) -> OneRun:
-    """Return the answer about the run of a row, or about its test of a collective."""
-    if "collective" in row:
-        if at or question.price or question.plan or question.training.tokens:
-            hint = "its link is --hint bandwidth=400Gbit/s; of a run, such as 8xh100 7B 76800tok/s, they are answered"
-            raise GenperfError("a test of collectives has no tokens, no other counts and no price", hint=hint)
-        return _answer_about_test(row, question.hints.get(BANDWIDTH, ""))
-    run = run_of_row(row, question.training.peak or 0.0)
-    plan = question.plan
+def _about_run(row: Mapping[str, Any], at: Mapping[str, str], question: Question) -> tuple[Rows, dict[str, Any]]:
+    """Return the card of the run of a row, and its numbers."""
+    run, plan = run_of_row(row, question.training.peak or 0.0), question.plan
     # Tokens of a row whose time is not known are asked about, and a deadline is theirs.
     training = replace(question.training, tokens=question.training.tokens or run.tokens)
     if plan is not None and (plan.budget is not None or not (plan.of_tokens or (plan.of_job and training.tokens))):
         hint = "--tokens 1T --deadline 30d says how many devices it takes; or a run of another count, each in quotes"
         raise GenperfError("a budget, samples or the deadline of a job need runs of several counts", hint=hint)
-    used = utilisation_of(run, is_planned=training.tokens is not None)
+    used, label = utilisation_of(run, is_planned=training.tokens is not None), run.device.label or "device"
+    machine = label if plan is not None and not at and run.devices == 1.0 else f"{run.devices:g} x {label}"
     speed = f"{three_digits(run.rate)} {run.network.sample}/s" if run.rate else ""
-    asks_for_devices = plan is not None and not at and run.devices == 1.0
-    machine = f"{'' if asks_for_devices else f'{run.devices:g} x '}{run.device.label or 'device'}"
     title = " · ".join(filter(None, (machine, run.network.name, speed, run.precision)))
     rows = [("", title), ("MFU", used.text), *(("⚠", note) for note in used.notes)]
     if used.mfu is not None and not run.rate and conventions_of(run):
@@ -168,15 +155,16 @@ def _answer_about(row: Mapping[str, Any], at: Mapping[str, str] | None, question
     rows += [("less by", "; ".join(used.less_by)), ("more by", "; ".join(used.more_by))]
     planned: dict[str, Any] | None = None
     if training.tokens is not None:
-        counts = [run.devices * 2.0**power for power in range(-17, 18)]
-        whole_counts = [{SCALE: f"{count:g}"} for count in counts if count.is_integer() and count <= MOST_DEVICES]
-        machines = whole_counts if plan is not None and not at else [at or {}]
-        answers = [_training_text(run, used, tried, replace(question, training=training)) for tried in machines]
+        counts = [run.devices * 2.0**power for power in range(-17, 18)] if plan is not None and not at else []
+        machines = [{SCALE: f"{count:g}"} for count in counts if count.is_integer() and count <= MOST_DEVICES]
+        answers = [
+            _training(run, used, tried, replace(question, training=training)) for tried in machines or [dict(at)]
+        ]
         limit = np.inf if plan is None or plan.deadline is None else plan.deadline / DURATIONS["d"]
         # The fewest devices of which it is expected, and from how many on the upper end keeps it.
-        in_time = [(text, numbers) for text, numbers in answers if numbers["days"] <= limit]
         surely_in_time = [numbers["devices"] for _, numbers in answers if numbers["days_upper"] <= limit]
-        text, planned = in_time[0] if in_time else answers[-1]
+        in_time = [answer for answer in answers if answer[1]["days"] <= limit]
+        text, planned = [*in_time, answers[-1]][0]
         by_upper_end = f"from {surely_in_time[0]:g} devices on" if surely_in_time else "at no count that was tried"
         verdict_of_deadline = f"kept as expected; by the upper end {by_upper_end}" if in_time else "not kept"
         rows += [("training", text), ("deadline", verdict_of_deadline if plan else "")]
@@ -184,7 +172,7 @@ def _answer_about(row: Mapping[str, Any], at: Mapping[str, str] | None, question
     elif at or question.price:
         add = "" if run.network.sample == "images" else "add --tokens 1T, or "
         rows += [("⚠", f"--at and --price are of a training: {add}a run of another count, each in quotes")]
-    return OneRun(tuple(rows), {**to_builtins(used), "training": planned})
+    return rows, {**to_builtins(used), "training": planned}
 
 
 class TrainingRun(Struct, frozen=True):
@@ -220,22 +208,20 @@ def row_in(texts: Sequence[str]) -> dict[str, Any]:
 
 def row_of_note(files: Sequence[str]) -> dict[str, Any]:
     """Return the row of the run that a short note states, with its network and its speed; {} for other files."""
-    is_short = len(files) == 1 and os.path.isfile(files[0]) and os.path.getsize(files[0]) <= MOST_OF_A_NOTE
-    text = attempted(read_text, files[0]) if is_short else None
-    row = attempted(row_of_words, [" | ".join(text[1].splitlines())]) if isinstance(text, tuple) else {}
-    if isinstance(row, GenperfError) or not {"model", "device"} <= row.keys():
+    if len(files) > 1 or not os.path.isfile(files[0]) or os.path.getsize(files[0]) > MOST_OF_A_NOTE:
         return {}
-    run, unread = attempted(run_of_row, row), row.get(UNREAD, "")
+    try:
+        row = row_of_words([" | ".join(read_text(files[0])[1].splitlines())])
+        run = run_of_row(row)
+    except GenperfError:
+        return {}
     # An amount that nothing reads, `for 2 days`, may be of another run.
-    is_one = isinstance(run, TrainingRun) and (run.rate or run.claims) and not re.search(r"[^\W\d]", unread)
-    return row if is_one else {}
+    is_one = {"model", "device"} <= row.keys() and not re.search(r"[^\W\d]", row.get(UNREAD, ""))
+    return row if is_one and (run.rate or run.claims) else {}
 
 
 def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | GenperfError | None:
-    """Return the row of a table of one whose column of devices names one with a known peak, or whose `peak` is given.
-
-    Where the row is a run but for its unknown device or network, the error that says so; None for any other table.
-    """
+    """Return the row of a table of one run, the error where only its device or network is unknown; None for others."""
     row = row_of_cells({name: column[0] for name, column in source.cells.items()})
     if "collective" in row and not row.keys().isdisjoint(("busbw", "algbw")):
         return row
@@ -245,10 +231,11 @@ def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | Ge
     known_peak = peak or attempted(peak_of, device)
     # With a supposed peak the row is a run: only the device is at fault.
     run = attempted(run_of_row, row, known_peak if isinstance(known_peak, float) else 1.0)
-    if not isinstance(known_peak, float):
-        return known_peak if isinstance(run, TrainingRun) and run.rate else None
-    without_network = isinstance(run, TrainingRun) and not run.network.parameters and not peak
-    used = attempted(utilisation_of, run) if without_network else None
+    if not isinstance(run, TrainingRun):
+        return row if isinstance(known_peak, float) else None
+    if isinstance(known_peak, GenperfError):
+        return known_peak if run.rate else None
+    used = None if run.network.parameters or peak else attempted(utilisation_of, run)
     return used if isinstance(used, GenperfError) else row
 
 
@@ -299,9 +286,9 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     run = TrainingRun(device, dense_peak, count, nodes, network, claims, precision, sequence, recomputed, adapters)
     run = replace(run, tokens=numbers.get("tokens"), mistakes=mistakes)
     run = _with_rate(run, cells) if network.parameters else run
-    agreed = printed and stated and abs(printed / stated - 1.0) <= SAME
-    shares = [run.rate * of / (count * dense_peak) / printed for of, *_ in conventions_of(run).values() if agreed]
-    if any(abs(count * share - 1.0) <= SAME for share in shares) and count > 1.0:
+    agreed = printed if count > 1.0 and stated and abs(printed / stated - 1.0) <= SAME else 0.0
+    shares = [run.rate * operations / dense_peak for operations, *_ in conventions_of(run).values()]
+    if any(abs(share - agreed) <= SAME * agreed for share in shares if agreed):
         # Two shares that agree say that a rate without its unit, `tps`, is that of each device.
         run = replace(run, rate=run.rate * count, mistakes={})
     return run
@@ -382,12 +369,12 @@ def _with_rate_of_column(run: TrainingRun, row: Mapping[str, float], name: str) 
         what = f"{batched}={row[batched]:g} may be of each device or of all"
         raise GenperfError(what, hint=f"gbs={row[batched]:g} of all, or batch_per_gpu={row[batched]:g} of each")
     quantities = quantities_of(table.panel, {} if sample == "tokens" else {"sequence": ONE})
-    if lacking := [setting for setting, read in _LACKING.items() if not quantities.has(read)]:
+    # A setting is asked for where nothing gives what the rate in samples reads.
+    if lacking := [name for name, of in {"seq=2048": "sequence", "gbs=256": "work"}.items() if not quantities.has(of)]:
         speed = f"{counted} a second" if counted else "a rate without a unit"
         what = f"{'the time of a step' if header.kind == 'time' else speed} may be of any number of {sample}"
-        raise GenperfError(
-            what, hint=f"add {' and '.join(lacking)}, or give {'tok' if sample == 'tokens' else 'img'}/s"
-        )
+        hint = f"add {' and '.join(lacking)}, or give {'tok' if sample == 'tokens' else 'img'}/s"
+        raise GenperfError(what, hint=hint)
     rate = float(values_of(quantities.node("tokens_per_s"), {**table.columns, table.target.name: table.measured})[0])
     samples = None if is_open else table.panel.node("global_batch")
     of_a_step = 0.0 if samples is None else run.sequence * float(values_of(samples, table.columns)[0])
@@ -510,19 +497,21 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
     claim = run.claims[claimed]
     figure = f"the {'printed' if claimed == PRINTED else 'stated'} {share_text(claim, decimals=int(claim < 0.1))}"
     device, values = run.device, np.array([*utilisations.values()])
-    rows = [("is of the sparse peak", device.sparse * run.dense_peak, ": training uses the dense one")]
-    rows += [("is of the 16-bit peak", device.rates["16-bit"], "")]
     # Variants of a device, an H100 on PCIe, have peaks of their own.
     variants = [of for of in devices().values() if of.family == device.family]
+    peaks = [
+        ("is of the sparse peak", device.sparse * run.dense_peak),
+        ("is of the 16-bit peak", device.rates["16-bit"]),
+    ]
     for variant in [*variants, *(devices()[name] for name in USUAL_PEAKS if devices()[name] not in variants)]:
-        rate = variant.rate(run.precision or "16-bit")
-        kinds = {"": 1.0} | ({"sparse ": variant.sparse} if variant in variants else {})
-        rows += [(f"fits the {kind}peak of {variant.label}", multiple * rate, "") for kind, multiple in kinds.items()]
+        rate, kinds = variant.rate(run.precision or "16-bit"), ("", "sparse ")[: 1 + (variant in variants)]
+        peaks += [(f"fits the {of}peak of {variant.label}", rate * (variant.sparse if of else 1.0)) for of in kinds]
     # Each mistake as text, with what it multiplies the utilisation by.
-    peaks = [(f"{fits} ({three_digits(peak / 1e12)} TFLOP/s){why}", run.dense_peak / peak) for fits, peak, why in rows]
-    peaks.insert(2, ("is HFU: recomputation is counted in it", RECOMPUTED))
+    wrong = [(f"{fits} ({three_digits(peak / 1e12)} TFLOP/s)", run.dense_peak / peak) for fits, peak in peaks]
+    wrong[0] = f"{wrong[0][0]}: training uses the dense one", wrong[0][1]
+    wrong.insert(2, ("is HFU: recomputation is counted in it", RECOMPUTED))
     further = [(f"fits where {text}", factor) for text, factor in run.mistakes.items()]
-    for mistakes in (combinations(peaks + further, 1), combinations(peaks[:2] + further, 2)):
+    for mistakes in (combinations(wrong + further, 1), combinations(wrong[:2] + further, 2)):
         factors = {"; and it ".join(text for text, _ in made): np.prod([by for _, by in made]) for made in mistakes}
         errors = {text: np.abs(values * by / claim - 1.0).min() for text, by in factors.items() if by != 1.0}
         # Of those that rounding leaves open the first, which is the likeliest.
@@ -539,10 +528,7 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
 
 
 def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
-    """Return by convention the operations of a sample and the factors of its lower and upper end, the usual one first.
-
-    {"6·P": (4.2e10, 1.0, 1.2)} of 7e9 parameters P; there are those conventions for which enough is known.
-    """
+    """Return known operations of a sample and factors of their ends, the usual first: {"6·P": (4.2e10, 1.0, 1.2)}."""
     network = run.network
     if network.multiply_adds:
         return {"6 x multiply-adds an image": (6.0 * network.multiply_adds, 1.0, 1.0)}
@@ -576,7 +562,7 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
     return {name: (of, lower, upper) for name, (holds, of, lower, upper) in conventions.items() if holds}
 
 
-def _training_text(
+def _training(
     run: TrainingRun, used: Utilisation, at: Mapping[str, str], question: Question
 ) -> tuple[str, dict[str, Any]]:
     """Return how long tokens take and what they cost, in words and by name, from a table whose only row is the run."""
@@ -660,8 +646,11 @@ def _why_interval_is_wide(
     return "one run: what another count costs is that of published series", f"measure {count:g} devices"
 
 
-def _answer_about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
-    """Return the answer about a test of a collective, whose devices may not be known."""
+def _about_test(test: Mapping[str, Any], at: Mapping[str, str], question: Question) -> tuple[Rows, dict[str, Any]]:
+    """Return the card of a test of a collective, whose devices may not be known, and its numbers."""
+    if at or question.price or question.plan or question.training.tokens:
+        hint = "its link is --hint bandwidth=400Gbit/s; of a run, such as 8xh100 7B 76800tok/s, they are answered"
+        raise GenperfError("a test of collectives has no tokens, no other counts and no price", hint=hint)
     named = {meaning_of(name) or name: cell for name, cell in test.items()}
     device, collective = device_of(str(named.get("device", ""))), test["collective"]
     speed, of_algorithm = (bandwidth(str(test.get(name, ""))) for name in ("busbw", "algbw"))
@@ -672,31 +661,29 @@ def _answer_about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
         # The factors of nccl-tests, doc/PERFORMANCE.md.
         times = {"all_reduce": 2.0, "broadcast": 0.0, "sendrecv": 0.0}.get(collective, 1.0)
         speed = of_algorithm * (times * (count - 1.0) / count or 1.0)
-    nodes = nodes or float(np.ceil(count / (of_node or USUAL_DEVICES)))
-    spans_nodes = bool(several_nodes(nodes))
     if speed is None:
         raise GenperfError("a test needs its bus bandwidth, with the unit", hint="8xh100 all_reduce 470GB/s")
+    nodes = nodes or float(np.ceil(count / (of_node or USUAL_DEVICES)))
+    spans_nodes = bool(several_nodes(nodes))
     # Inside a node devices of one family may have other links: an H800, an H100 on PCIe.
     alike = spans_nodes or device.link == devices().get(device.family, device).link
     published = place_of_test(speed, collective, device.family if alike else "", spans_nodes)
-    link = hinted or ("" if spans_nodes else device.link)
+    link = question.hints.get(BANDWIDTH, "") or ("" if spans_nodes else device.link)
     rate = link_rate(link) if link else 0.0
-    of_size = f" at {three_digits(size / 1e6)} MB" if size else ""
-    by = f" (algbw {three_digits(of_algorithm / 1e9)})" if of_algorithm is not None else ""
     machine = f"{count:g} {device.label or 'devices'} · {counted(int(nodes), 'node')}"
     machine = machine if count else "devices and nodes not known: no rank is printed"
-    compared = "the link is not known: --hint bandwidth=400Gbit/s of a node"
-    if rate:
-        compared = f"{share_text(speed / rate, link)} ({three_digits(rate / 1e9)} GB/s each way)"
+    bus = f"{three_digits(speed / 1e9)} GB/s"
+    bus += f" (algbw {three_digits(of_algorithm / 1e9)})" if of_algorithm is not None else ""
+    of_link = f"{share_text(speed / rate, link)} ({three_digits(rate / 1e9)} GB/s each way)" if rate else ""
     is_low = speed < LOW_BUS * (rate or (0.0 if published is None else published.median))
     inside = _INSIDE.format("PCIe in the place of NVLink, " if link.startswith("nvlink") else "")
-    rows = (
-        ("", f"{collective}{of_size} · {machine}"),
-        ("bus", f"{three_digits(speed / 1e9)} GB/s{by}: {compared}"),
+    rows = [
+        ("", f"{collective}{f' at {three_digits(size / 1e6)} MB' if size else ''} · {machine}"),
+        ("bus", f"{bus}: {of_link or 'the link is not known: --hint bandwidth=400Gbit/s of a node'}"),
         ("⚠", _ABOVE.format(_ABOVE_BETWEEN if spans_nodes else "") if speed > rate > 0.0 else ""),
         ("among", place_text(published) if published else ""),
         ("less by", (_BETWEEN if spans_nodes else inside) if is_low else ""),
-    )
+    ]
     numbers = {"collective": collective, "devices": count or None, "nodes": nodes or None, "busbw": speed}
     numbers |= {"link": link, "link_rate": rate or None, "share": speed / rate if rate else None}
-    return OneRun(rows, {**numbers, "normal": to_builtins(published)})
+    return rows, {**numbers, "normal": to_builtins(published)}

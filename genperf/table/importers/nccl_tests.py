@@ -46,25 +46,24 @@ def plateau_in(path: str) -> dict[str, Cell]:
     """Return a test's largest messages as a row: `device`, `collective`, `busbw`, `size` in bytes, `devices`, `nodes`.
 
     Nothing of a file that is none, or has tests of several machines. Over n devices the bandwidth of the bus is
-    2(n − 1)/n of the algorithm's in an
-    all-reduce, (n − 1)/n in an all-gather, a reduce-scatter and an all-to-all, else the same.
+    2(n − 1)/n of the algorithm's in an all-reduce, (n − 1)/n in an all-gather, a reduce-scatter and an all-to-all.
     """
     opened = attempted(read_text, path)
     if isinstance(opened, GenperfError) or not re.search(SIGNATURE, opened[1]):
         return {}
     name, text = opened
     tests = [row for row in _rows(text) if len(row[-1]) > 2]
-    rows = [(size, operation, *cells[1:3]) for _, _, size, _, operation, cells in tests]
-    if not rows:
+    if not tests:
         hint = "see why it ended before its first size (NCCL_DEBUG=WARN), and run it again"
         raise TableError("the test of nccl-tests printed no row", hint=hint, where=name)
     if any(row[0] != tests[0][0] for row in tests):
         return {}
-    sizes, algorithm, bus = np.array([(size, *speeds) for size, _, *speeds in rows], dtype=float).T
+    sizes, algorithm, bus = np.array([(size, *cells[1:3]) for _, _, size, *_, cells in tests], dtype=float).T
     large = sizes >= PLATEAU * sizes.max()
     ratio, speed = float(np.median((bus / np.maximum(algorithm, 1e-9))[large])), float(np.median(bus[large]))
     # Where neither its name nor the text does, the factor of the bus and the operation show which one it is.
-    combines, machine = rows[0][1] != "none", tests[0][0]
+    machine, *_, operation, _ = tests[0]
+    combines = operation != "none"
     parted = "reduce_scatter" if combines else "all_gather"
     # The factor of an all-reduce over two devices is one.
     whole = "all_reduce" if combines and machine.get("devices") == 2 else "broadcast"
@@ -72,8 +71,7 @@ def plateau_in(path: str) -> dict[str, Cell]:
     wording, patterns = f"{name} {text[:2000]}".lower(), section("collectives")
     called = next((collective for collective, (words,) in patterns.items() if re.search(words, wording)), by_factor)
     device = next((device for _, device in _RANK.findall(text)), "")
-    test = {"device": device, "collective": called, "busbw": f"{speed:.9g}GB/s", "size": int(sizes.max())}
-    return {**machine, **test}
+    return machine | {"device": device, "collective": called, "busbw": f"{speed:.9g}GB/s", "size": int(sizes.max())}
 
 
 def _rows(text: str) -> Iterator[tuple[dict[str, Cell], int, int, str, str, list[str]]]:
