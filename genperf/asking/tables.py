@@ -518,7 +518,8 @@ def ask_recognised(
         reading = reading_of_one_configuration(opened)
     except TableError:
         # No column has that name: it may follow from what was measured.
-        answer = ask_recognised(replace(opened, want=None), at, "", question, seed, fits) if wanted else None
+        opened = replace(opened, want=None, given=table.given)
+        answer = ask_recognised(opened, at, "", question, seed, fits) if wanted else None
         if answer is None:
             raise
         if (value := wanted_of(answer, str(wanted)) or energy_of(answer, str(wanted))) is not None:

@@ -85,6 +85,9 @@ def steps_along_workers(
     kind_assumed = kind is None and step.known == "assumed"
     kind = "weak" if kind_assumed else kind
     requested = float(at[factor.name]) if factor.name in at else None
+    batch = result.panel.find("global_batch")
+    if kind is None and requested is not None and batch is not None and batch.name in at:
+        kind = _kind_by_runs(result.panel, requested, factor.name, float(at[batch.name]), batch.name)
     measured_counts = np.unique(result.panel.measured[factor.name])
     listed = [*measured_counts, *further, *([] if requested is None else [requested])]
     counts = _counts_between(factor, upto, np.array(listed))
@@ -119,6 +122,17 @@ def steps_along_workers(
     constant = {n: v for n, v in at.items() if n != factor.name and len(set(columns.get(n, [v]))) == 1}
     assumption = step.assumption if kind_assumed else ""
     return Ladder(factor, counts, columns, per_worker, kind_shown, constant, result.panel, max(measured), assumption)
+
+
+def _kind_by_runs(panel: Panel, count: float, counted: str, samples: float, batch: str) -> Scaling | None:
+    """Return the scaling by which runs lead to a configuration, where it is another one than that of the runs.
+
+    It is strong where runs had so many samples in a step, and weak where they had so many of one worker.
+    """
+    sizes, counts = panel.measured[batch], panel.measured[counted]
+    had_all, had_one = np.isclose(sizes, samples).any(), np.isclose(sizes / counts, samples / count).any()
+    kind: Scaling | None = None if had_all == had_one else "strong" if had_all else "weak"
+    return None if kind == panel.machine.growth else kind
 
 
 def _counts_between(factor: Factor, upto: float | None, measured: Array) -> Array:

@@ -159,8 +159,9 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
             if of_name != [n] or command_about(n) not in ("compare", "optimize")
         }
     requested = [of for of in section("requested") if re.search(rf"(?i)(?<!\w){any_of(f'requested.{of}')}(?!\w)", text)]
-    # `what does fsdp cost` compares.
-    requested = [of for of in requested if not (words.compared if of == "cost" else has_job and of == "time")]
+    # `what does fsdp cost` compares, and the `time` of `step time` is that of a step.
+    names_time = has_job or not {"job", "epoch", "step"}.isdisjoint(requested)
+    requested = [of for of in requested if not (words.compared if of == "cost" else names_time and of == "time")]
     requested += ["cost"] if values.get("--each") == ["cheapest"] else []
     values |= {"--requested": [", ".join(requested)]} if requested else {}
     if contradiction := _several_values(words, settings, columns, values):

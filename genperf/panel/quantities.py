@@ -58,7 +58,7 @@ LACKS: dict[str, tuple[str, str]] = {
     "machines": ("a column that counts what is paid for", "--per FORMULA, as --per 'replicas + servers'"),
     "work": ("the work of a step", "fit with --throughput, or with a column of the batch"),
     "sequence": ("the tokens of a sample", "a column such as seq_length; --let seq_length=2048 adds it to a table"),
-    "parameters": ("the parameters", "a column of them, of a network of known size, or of the layers and the width"),
+    "parameters": ("the parameters", "a column of them, or of a network of known size; --let parameters=7e9 adds one"),
     "workers": ("the devices", "--map workers=COLUMN"),
     "tokens": ("the tokens of the training", "--tokens 300B"),
     "peak": ("the peak of a device", "--peak h100, or --peak 312T"),

@@ -155,6 +155,8 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     is_open = plain_name(settings.names.get(batch or "", "")) in words_of("columns.batch_of_any")
     for name in [n for n in settings.at if meant_by(n) == "global_batch" or (n == batch and is_open)]:
         _ask_batch_of_device(legend, settings, name)
+    if "scaling" in options and _ask_kept_batch(legend, settings, options["scaling"]):
+        options = {name: text for name, text in options.items() if name != "scaling"}
     absent = _unexplained(legend, settings, at) if settings.absent else []
     # A rate, `samples/second`, is answered, and the unit of `10 Gbit/s` says no more than its number.
     rates = sorted({word for word in absent if "/" in word and header_of(word).kind == "rate"})
@@ -265,6 +267,26 @@ def _ask_batch_of_device(legend: Legend, settings: _Cells, global_batch: str) ->
     if is_of_all and min(measured, default=math.inf) <= of_one <= max(measured, default=0.0):
         del settings.at[global_batch]
         settings.add(batch, label(of_one), settings.names[global_batch])
+
+
+def _ask_kept_batch(legend: Legend, settings: _Cells, scaling: str) -> bool:
+    """Add the global batch that a question keeps, and the runs did not; tell whether there is one.
+
+    `strong scaling` keeps that of the largest runs, where it varied; `weak scaling` that of one worker of these, where
+    all runs had one global batch.
+    """
+    batch = column_of("global_batch", legend.columns)
+    if batch is None or batch in settings.at:
+        return False
+    entry, count = legend.columns[batch], next(filter(None, (column_of(n, settings.at) for n in LEVELS)), "")
+    counts, requested = legend.columns.get(count, NamedColumn()).ends, amount(settings.at.get(count, ""))
+    if scaling == "strong" and entry.distinct > 1 and entry.ends:
+        settings.add(batch, f"{entry.ends[-1]:.15g}", "global_batch")
+        return True
+    if scaling == "weak" and entry.distinct == 1 and counts and requested:
+        settings.add(batch, f"{(amount(entry.levels[0]) or 0.0) * requested / counts[-1]:.15g}", "global_batch")
+        return True
+    return False
 
 
 def _split_machines(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from genperf.errors import GenperfError, Note, TableError, counted, known_name, listed
 from genperf.formula import parse
 from genperf.formula.amounts import amount
+from genperf.networks import size_of_network
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.evidence import MONEY, role_by_words
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
@@ -25,9 +26,10 @@ from genperf.panel.meanings import PROSE
 from genperf.panel.options import OPTIONS, FailureRule, Roles, phase_columns
 from genperf.panel.parts import with_parts
 from genperf.panel.prices import with_prices
-from genperf.panel.question import Requested, in_columns, notes_of_absent, wanted_name
+from genperf.panel.question import ABSENT, Requested, in_columns, notes_of_absent, wanted_name
 from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, read_columns, wanted_column
 from genperf.panel.table import Table
+from genperf.peaks import device_in
 from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, label, labels, mostly_numbers, numbers
 from genperf.table.facts import PATHS, is_result
@@ -203,6 +205,26 @@ def _scaled_as(source: Source, at: Mapping[str, str]) -> Source:
             left_out = step(f"{counted(int((~has_kind).sum()), 'row')} left out that are not of {column}={text}")
             source = replace(source.take(np.flatnonzero(has_kind)), steps=(*source.steps, left_out))
     return source
+
+
+def _with_utilised(roles: Roles, requested: Requested, columns: Collection[str]) -> tuple[Roles, Requested]:
+    """Return roles and a question for an MFU, `of 7B on h100`, with the network and the device that its words name.
+
+    No run says another one: both are absent from the columns, the cells and the title.
+    """
+    has_size = column_of("parameters", columns) is not None
+    networks = {} if has_size else {w: size for w in requested.absent if (size := size_of_network(w)) is not None}
+    devices = [word for word in requested.absent if device_in(word) is not None]
+    if len(networks) > 1 or len(devices) > 1:
+        return roles, requested
+    nouns = words_of("one_run.network") if networks else ()
+    absent = [w for w in requested.absent if w not in (*networks, *devices) and w.lower() not in nouns]
+    notes = [note for note in requested.notes if not note.startswith(ABSENT)]
+    peak = requested.options["peak"] or next(iter(devices), "")
+    requested = replace(requested, absent=tuple(absent), notes=(*notes_of_absent(absent), *notes))
+    derived = {"parameters": f"{next(iter(networks.values())):.15g}"} if networks else {}
+    roles = replace(roles, derived={**derived, **roles.derived})
+    return roles, replace(requested, options={**requested.options, "peak": peak})
 
 
 def _with_node_size(roles: Roles, columns: Collection[str], node_size: Mapping[str, str]) -> Roles:
@@ -383,6 +405,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         # Below `metric` may stand `throughput`: then what is wanted is a row, and no column.
         row = _row_named(want, legend) if want else {}
         requested = in_columns(legend, {**row, **at})
+        if "peak" in requested.options and requested.absent:
+            roles, requested = _with_utilised(roles, requested, columns)
         units, cells = opened.source.units, opened.source
         is_nameless = "/" in (want or "") and VALUE in columns and header_of(f"x ({want})").kind
         if is_nameless and not any(is_result(n, units.get(n, "")) for n in columns):
