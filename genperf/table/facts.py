@@ -136,6 +136,8 @@ _NO_PARTS = _BEFORE | _COUNTERS | {*words_of("log.test"), "train", "training"}
 
 #: Hours and minutes, or minutes and seconds.
 _OF_TWO_PARTS = re.compile(r"\d+:\d\d")
+#: What stands between a name and its value, or two words: without it and digits a line, as most headers, has no fact.
+_BETWEEN = re.compile(r"[ \t:=>→]|\.{3}")
 
 
 class Run(Struct):
@@ -306,6 +308,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
 @lru_cache(maxsize=1 << 15)
 def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     """Return the facts of a line, which is looked at several times, in the order of the patterns."""
+    if line.isascii() and not _BETWEEN.search(line) and not any(map(str.isdigit, line)):
+        return ()
     if "x" in line or "×" in line:
         line = FORMS.kind_before_product.sub(r"\g<value>x \g<kind>", line)
         line = FORMS.nodes_by_devices.sub(_nodes_and_devices, line)
@@ -477,7 +481,7 @@ def plain_notes(text: str) -> str:
     >>> plain_notes("tok/s:\n2 nodes  1.9\n4 nodes  3.6\n8 nodes  6.9")
     'tok/s:\n2 nodes: 1.9 tok/s\n4 nodes: 3.6 tok/s\n8 nodes: 6.9 tok/s'
     """
-    if len(text) > LONGEST_NOTES:
+    if len(text) > LONGEST_NOTES or not _BETWEEN.search(text):
         return text
     if len({match["letters"].lower() for match in FORMS.row_in_letters.finditer(text)}) > 1:
         text = FORMS.row_in_letters.sub(lambda row: f"{row['begin']}{_NUMBERS[row['letters'].lower()]} ", text)
