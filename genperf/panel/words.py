@@ -14,7 +14,7 @@ from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
 from genperf.peaks import device_in
 from genperf.table.cells import Source, source_of
-from genperf.table.facts import SLICE, chips_of
+from genperf.table.facts import SLICE, chips_of, digits_of
 from genperf.vocabulary import Patterns, any_of, section, words_of
 from genperf.vocabulary.headers import canonical_time, header_of, relative_unit
 from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, plain_name
@@ -123,6 +123,7 @@ def _rules(name: str) -> list[tuple[re.Pattern[str], str | Callable[[re.Match[st
     """Return patterns with what stands in the place of their matches, in order."""
     computed = {
         "counts_apart()": _counts_apart,
+        "in_digits()": lambda of: f"{digits_of(of)} ",
         "in_days()": lambda period: f"{int(period[1]) * DAYS_OF[period[2].lower()]} days",
         "node_of_instance()": _node_of_instance,
         "nodes_of_device()": lambda of: f"{of[1]} nodes {of[2]}" if device_in(of[2]) else of[0],

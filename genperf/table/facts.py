@@ -452,12 +452,12 @@ def _in_digits(line: str) -> str:
     if not (kind or FORMS.one.match(line) or FORMS.spelled_small.search(line.lower())):
         return line
     line = FORMS.one.sub(r"\g<mark>1 ", line)
-    plain = FORMS.product.sub(r"\g<value> devices", FORMS.spelled.sub(lambda match: f"{_digits(match)} ", line))
+    plain = FORMS.product.sub(r"\g<value> devices", FORMS.spelled.sub(lambda match: f"{digits_of(match)} ", line))
     plain = FORMS.kind_before.sub(r"\g<value> ", plain)
     announces = line.rstrip(" \t\r*").endswith((":", "：")) or line.startswith(("# ", "## ", "**", "__"))
     if FORMS.uses.match(line) or announces or _has_result(plain):
         return plain
-    return FORMS.spelled.sub(lambda match: match[0] if _digits(match) == "1" else f"{_digits(match)} ", line)
+    return FORMS.spelled.sub(lambda match: match[0] if digits_of(match) == "1" else f"{digits_of(match)} ", line)
 
 
 def _nodes_and_devices(match: re.Match[str]) -> str:
@@ -468,10 +468,11 @@ def _nodes_and_devices(match: re.Match[str]) -> str:
 
 def spelled_in_digits(name: str) -> str:
     """Return a name with its numbers in letters before what they count in digits: `two-node`, `单机双卡`."""
-    return FORMS.spelled.sub(lambda match: f" {_digits(match)} ", name)
+    return FORMS.spelled.sub(lambda match: f" {digits_of(match)} ", name)
 
 
-def _digits(match: re.Match[str]) -> str:
+def digits_of(match: re.Match[str]) -> str:
+    """Return a number in letters, and perhaps what stands between it and what it counts, in digits."""
     return _NUMBERS[match[0].rstrip(" \t_-").lower()]
 
 
