@@ -256,17 +256,15 @@ def verify(
     written = new.frame.sort_index()
     comparable = np.array([tuple(names) in groups for names in written[[*new.group]].to_numpy()])
     if not comparable.any():
-        known_groups = listed([", ".join(names) for names in groups])
-        hint = f"runs of {', '.join(new.group)} as in {known_groups}"
-        hint += "; or earlier runs, as a table, in the place of a model"
+        columns, of_model = ", ".join(new.group), listed([", ".join(names) for names in groups])
+        hint = f"runs of {columns} as in {of_model}; or earlier runs, as a table, in the place of a model"
         if new.group == (session_column(new.group),):
             # Sessions that became groups are repeats of one series.
             hint = f"each {new.group[0]} is a series of this model: fit with --repeat {new.group[0]}, or verify a table"
         raise TableError("all runs are new: there is nothing to compare with", hint=hint, where=new.source)
-    rows = written[comparable]
-    times = rows[new.target.column].to_numpy(float)
-    names = [*new.group, *(factor.name for factor in new.factors)]
+    rows, names = written[comparable], [*new.group, *(factor.name for factor in new.factors)]
     configurations, named = rows[names], [name for name in names if schema.derived.get(name) != "1"]
+    times = rows[new.target.column].to_numpy(float)
     predicted = fitted.predict_columns(configurations, NOMINAL)
     centre, upper = (np.log(np.asarray(predicted[name], float)) for name in (target.name, "upper"))
     spread = (upper - centre) / float(ndtri(0.5 + 0.5 * NOMINAL))
@@ -277,10 +275,10 @@ def verify(
     if target.throughput:
         quantity, unit, ends = target.throughput, rate_unit(target.samples), THROUGHPUT
     measured = rows[target.throughput or target.column].to_numpy(float)
-    columns = {"at": records(configurations[named]), "verdict": predicted["verdict"], "measured": measured}
-    columns |= {name: predicted[end] for name, end in zip(("predicted", "lower", "upper"), ends, strict=True)}
+    fields = {"at": records(configurations[named]), "verdict": predicted["verdict"], "measured": measured}
+    fields |= {name: predicted[end] for name, end in zip(("predicted", "lower", "upper"), ends, strict=True)}
     outside = [times < predicted["lower"], times > predicted["upper"]]
-    runs = pd.DataFrame({**columns, "place": np.select(outside, ("faster", "slower"), "inside")})
+    runs = pd.DataFrame({**fields, "place": np.select(outside, ("faster", "slower"), "inside")})
     changes = pd.DataFrame()
     if update:
         refitted, places = _fitted_again(fitted, earlier, new, seed), configurations.drop_duplicates()

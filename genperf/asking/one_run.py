@@ -132,34 +132,33 @@ def run_answer(row: Mapping[str, Any], at: Mapping[str, str] | None = None, ques
     return OneRun((*rows[:2], (UNREAD, unread), *rows[2:]), {**numbers, "not_read": unread})
 
 
-def _about_run(row: Mapping[str, Any], at: Mapping[str, str], question: Question) -> tuple[Rows, dict[str, Any]]:
+def _about_run(row: Mapping[str, Any], at: dict[str, str], question: Question) -> tuple[Rows, dict[str, Any]]:
     """Return the card of the run of a row, and its numbers."""
     run, plan = run_of_row(row, question.training.peak or 0.0), question.plan
     # Tokens of a row whose time is not known are asked about, and a deadline is theirs.
-    training = replace(question.training, tokens=question.training.tokens or run.tokens)
-    if plan is not None and (plan.budget is not None or not (plan.of_tokens or (plan.of_job and training.tokens))):
+    question = replace(question, training=replace(question.training, tokens=question.training.tokens or run.tokens))
+    tokens, sample = question.training.tokens, run.network.sample
+    if plan is not None and (plan.budget is not None or not (plan.of_tokens or (plan.of_job and tokens))):
         hint = "--tokens 1T --deadline 30d says how many devices it takes; or a run of another count, each in quotes"
         raise GenperfError("a budget, samples or the deadline of a job need runs of several counts", hint=hint)
-    used, label = utilisation_of(run, is_planned=training.tokens is not None), run.device.label or "device"
+    used, label = utilisation_of(run, is_planned=tokens is not None), run.device.label or "device"
     machine = label if plan is not None and not at and run.devices == 1.0 else f"{run.devices:g} x {label}"
-    speed = f"{three_digits(run.rate)} {run.network.sample}/s" if run.rate else ""
+    speed = f"{three_digits(run.rate)} {sample}/s" if run.rate else ""
     title = " · ".join(filter(None, (machine, run.network.name, speed, run.precision)))
     rows = [("", title), ("MFU", used.text), *(("⚠", note) for note in used.notes)]
     if used.mfu is not None and not run.rate and conventions_of(run):
         rate = _rate_of(run, used)
         value, low, high, of_each = map(three_digits, (*rate.ends, rate.value / run.devices))
-        speed = f"{value} {run.network.sample}/s ({low} – {high}) by that share"
+        speed = f"{value} {sample}/s ({low} – {high}) by that share"
         rows.append(("speed", f"{speed}: {of_each} of each device" if run.devices > 1.0 else speed))
     of_images = "no published run of images is bundled: what is usual is not known"
     rows += [("among", place_text(used.normal) if used.normal else of_images)]
     rows += [("less by", "; ".join(used.less_by)), ("more by", "; ".join(used.more_by))]
     planned: dict[str, Any] | None = None
-    if training.tokens is not None:
+    if tokens is not None:
         counts = [run.devices * 2.0**power for power in range(-17, 18)] if plan is not None and not at else []
         machines = [{SCALE: f"{count:g}"} for count in counts if count.is_integer() and count <= MOST_DEVICES]
-        answers = [
-            _training(run, used, tried, replace(question, training=training)) for tried in machines or [dict(at)]
-        ]
+        answers = [_training(run, used, tried, question) for tried in machines or [at]]
         limit = np.inf if plan is None or plan.deadline is None else plan.deadline / DURATIONS["d"]
         # The fewest devices of which it is expected, and from how many on the upper end keeps it.
         surely_in_time = [numbers["devices"] for _, numbers in answers if numbers["days_upper"] <= limit]
@@ -170,7 +169,7 @@ def _about_run(row: Mapping[str, Any], at: Mapping[str, str], question: Question
         rows += [("training", text), ("deadline", verdict_of_deadline if plan else "")]
         rows += [("⚠ blind", planned["reason"]), ("→ next", planned["next"])]
     elif at or question.price:
-        add = "" if run.network.sample == "images" else "add --tokens 1T, or "
+        add = "" if sample == "images" else "add --tokens 1T, or "
         rows += [("⚠", f"--at and --price are of a training: {add}a run of another count, each in quotes")]
     return rows, {**to_builtins(used), "training": planned}
 
@@ -197,11 +196,9 @@ class TrainingRun(Struct, frozen=True):
 
 def row_in(texts: Sequence[str]) -> dict[str, Any]:
     """Return the row of one run in words, or of the test in a file of nccl-tests; empty for anything else."""
-    # A sentence may be too long for the name of a file.
     if not os.path.exists(texts[0]):
         return row_of_words(texts)
-    # Only where a file is named: sentences need no reader of files.
-    from genperf.table.importers.nccl_tests import plateau_in
+    from genperf.table.importers.nccl_tests import plateau_in  # sentences need no reader of files
 
     return plateau_in(texts[0]) if len(texts) == 1 else {}
 
@@ -298,16 +295,14 @@ def _with_rate_of_training(cells: Mapping[str, Any]) -> dict[str, Any]:
     """Return cells with a rate in the place of tokens or samples and of the time, or hours of a device, they took."""
     work = next((name for name in cells if meaning_of(name) in ("tokens", "samples") and number_of(cells[name])), "")
     headers = {name: header_of(f"time ({name})" if canonical_time(name) else name) for name in cells}
-    if not work or any(header.kind == "rate" for header in headers.values()):
+    lasted = {name: header for name, header in headers.items() if header.kind == "time" and header.of != "step"}
+    seconds = {name: DURATIONS.get(of.unit, 0.0) * (number_of(cells[name]) or 0.0) for name, of in lasted.items()}
+    time = next((name for name in seconds if seconds[name]), "")
+    if not (work and time) or any(header.kind == "rate" for header in headers.values()):
         return dict(cells)
-    for name, header in headers.items():
-        seconds = DURATIONS.get(header.unit, 0.0) * (number_of(cells[name]) or 0.0)
-        if header.kind == "time" and header.of != "step" and seconds:
-            of_one = header.shared or device_in(name) is not None
-            others = {column: cell for column, cell in cells.items() if column not in (name, work)}
-            rate = f"{meaning_of(work)}/s{'/gpu' if of_one else ''}"
-            return others | {rate: (number_of(cells[work]) or 0.0) / seconds}
-    return dict(cells)
+    each = "/gpu" if headers[time].shared or device_in(time) is not None else ""
+    others = {name: cell for name, cell in cells.items() if name not in (time, work)}
+    return others | {f"{meaning_of(work)}/s{each}": (number_of(cells[work]) or 0.0) / seconds[time]}
 
 
 def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedNetwork:
@@ -418,10 +413,7 @@ class Utilisation(Struct, frozen=True):
 
 
 def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
-    """Return the utilisation of a run by the convention that meets what it states within 3 %, or else by the first.
-
-    Without a rate it is that which the run prints or states; a plan has none.
-    """
+    """Return the utilisation of a run, by the convention that it states within 3 % or the first, or as it states it."""
     conventions, notes, network = conventions_of(run), list[str](), run.network
     scale = run.rate / (run.devices * run.dense_peak)
     computed = {name: scale * operations for name, (operations, *_) in conventions.items() if scale}
@@ -497,18 +489,15 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
     claim = run.claims[claimed]
     figure = f"the {'printed' if claimed == PRINTED else 'stated'} {share_text(claim, decimals=int(claim < 0.1))}"
     device, values = run.device, np.array([*utilisations.values()])
+    peaks = [("is of the sparse peak", device.sparse * run.dense_peak, ": training uses the dense one")]
+    peaks += [("is of the 16-bit peak", device.rates["16-bit"], "")]
     # Variants of a device, an H100 on PCIe, have peaks of their own.
     variants = [of for of in devices().values() if of.family == device.family]
-    peaks = [
-        ("is of the sparse peak", device.sparse * run.dense_peak),
-        ("is of the 16-bit peak", device.rates["16-bit"]),
-    ]
     for variant in [*variants, *(devices()[name] for name in USUAL_PEAKS if devices()[name] not in variants)]:
-        rate, kinds = variant.rate(run.precision or "16-bit"), ("", "sparse ")[: 1 + (variant in variants)]
-        peaks += [(f"fits the {of}peak of {variant.label}", rate * (variant.sparse if of else 1.0)) for of in kinds]
+        kinds, rate = ("", "sparse ") if variant in variants else ("",), variant.rate(run.precision or "16-bit")
+        peaks += [(f"fits the {of}peak of {variant.label}", rate * (variant.sparse if of else 1.0), "") for of in kinds]
     # Each mistake as text, with what it multiplies the utilisation by.
-    wrong = [(f"{fits} ({three_digits(peak / 1e12)} TFLOP/s)", run.dense_peak / peak) for fits, peak in peaks]
-    wrong[0] = f"{wrong[0][0]}: training uses the dense one", wrong[0][1]
+    wrong = [(f"{fits} ({three_digits(peak / 1e12)} TFLOP/s){why}", run.dense_peak / peak) for fits, peak, why in peaks]
     wrong.insert(2, ("is HFU: recomputation is counted in it", RECOMPUTED))
     further = [(f"fits where {text}", factor) for text, factor in run.mistakes.items()]
     for mistakes in (combinations(wrong + further, 1), combinations(wrong[:2] + further, 2)):
@@ -520,8 +509,8 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
             return f"{figure} {nearest}"
     shares = ", ".join(f"{share_text(value, decimals=int(claim < 0.1))} by {n}" for n, value in utilisations.items())
     ends = [utilisations.get(name, 0.0) * end for name, (_, *both) in conventions_of(run).items() for end in both]
-    settings = {"seq=": run.sequence, "layers=": run.network.layers, "hidden=": run.network.hidden}
-    lacking = ", ".join(setting for setting, value in settings.items() if not value)
+    of_shape = {"seq=": run.sequence, "layers=": run.network.layers, "hidden=": run.network.hidden}
+    lacking = ", ".join(setting for setting, value in of_shape.items() if not value)
     if lacking and min(ends, default=1.0) < claim < max(ends, default=0.0):
         return f"{figure} is {shares}; attention may be the difference: add {lacking}"
     return f"{figure} fits no convention: {shares}"
