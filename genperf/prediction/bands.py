@@ -28,10 +28,10 @@ BLOCK_DRAWS = 131_072
 #: Cells in which a table counts the points of a normal distribution.
 NORMAL_CELLS = 4096
 #: A search ends where so small a share of a row's points lies between its place and the quantile, or so few of them,
-#: and after so many steps.
+#: and after so many steps: then a single point has a larger share, and all points of the row are put in order.
 NEAR_SHARE = 5e-4
 NEAR_POINTS = 4
-SEARCH_STEPS = 40
+SEARCH_STEPS = 20
 #: Of more points than so many around the place, and where the quantile lies beyond these, all of a row are ordered.
 MOST_ORDERED = 2048
 
@@ -163,8 +163,9 @@ class _Mixture:
             missing = level - self.shares @ below / POINTS
             # The first step has no secant (NaN) and takes the normal density; a slope changes by eight times at most.
             slope = (missing_before - missing) / (x - x_before)
-            density = np.where(np.isnan(slope), density, np.clip(slope, 0.125 * density, 8.0 * density))
-            lower, upper = np.where(missing > 0.0, x, lower), np.where(missing > 0.0, upper, x)
+            changed = np.minimum(np.maximum(slope, 0.125 * density), 8.0 * density)
+            density, is_below = np.where(np.isnan(slope), density, changed), missing > 0.0
+            lower, upper = np.where(is_below, x, lower), np.where(is_below, upper, x)
             # A secant, where it stays between the bounds; else their middle.
             x_next = x + missing / density
             x_next = np.where((x_next > lower) & (x_next < upper), x_next, 0.5 * (lower + upper))
@@ -179,6 +180,8 @@ class _Mixture:
                 per_cell, origin, rows = per_cell[:, far], origin[:, far], rows[far]
                 of_rows = lower, upper, density, x, x_before, missing_before
                 lower, upper, density, x, x_before, missing_before = (array[far] for array in of_rows)
+        else:
+            widths[rows] = largest_width[rows]
         return values, widths
 
     def _interpolated(self, level: float, centre: Array, width: Array) -> Array:
