@@ -490,12 +490,28 @@ def plain_notes(text: str) -> str:
     if len({match["number"] for match in FORMS.row_of_count.finditer(text)}) > 2:
         text = FORMS.row_of_count.sub(_count_first, text)
     text = FORMS.thousands_apart.sub(lambda match: match[0].replace(" ", ""), text)
+    if not text.isascii():
+        text = FORMS.took_in_han.sub(" took ", text)
+    if " that " in text:
+        text = _with_pronouns_replaced(text)
     if len(FORMS.decimal_comma.findall(text)) > 1 or FORMS.of_decimal_commas.search(text) is not None:
         # `1.310 Bilder/s` and `3,2 it/s`
         text = FORMS.decimal_comma.sub(r"\g<number>.", FORMS.thousands_point.sub(r"\g<number>", text))
     if FORMS.bare_number.search(text) is not None:
         text = _with_units_of_titles(text)
     return _with_variants_named(text) if FORMS.count_in_a_sentence.search(text) is not None else text
+
+
+def _with_pronouns_replaced(text: str) -> str:
+    """Return a text with the name of a time for `that`: `the time on 2 GPUs is 26 min and that on 4 is 16 min`."""
+    what = ""
+
+    def named(match: re.Match[str]) -> str:
+        nonlocal what
+        what = match["what"] or what
+        return f"{match['joint']}{what or 'that'}" if match["joint"] else match[0]
+
+    return FORMS.pronoun.sub(named, text)
 
 
 def _with_units_of_titles(text: str) -> str:
@@ -723,11 +739,12 @@ def _bare_key(key: str) -> str:
         key = key[: bracket.start()]
     key = FORMS.other_facts.sub("", FORMS.of_a_counter.sub("", key)) or key
     words = FORMS.sentence_before.sub("", key).strip(" -_.").split(" ")
+    # `building a mesh with world_size`, `we saw that the time`: a key behind a sentence.
+    joint = max((place for place, word in enumerate(words[:-1]) if word.lower() in _JOINTS), default=-1)
+    words = words[joint + 1 :]
     while len(words) > 1 and (words[0].strip(":[]").lower() in _BEFORE or re.search(r"\.\w", words[0])):
         words = words[1:]
-    # `building a mesh with world_size`: a setting behind a sentence.
-    joint = max((place for place, word in enumerate(words[:-1]) if word.lower() in _JOINTS), default=-1)
-    return " ".join(words[joint + 1 :])
+    return " ".join(words)
 
 
 def is_log(text: str) -> bool:
@@ -1359,6 +1376,9 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
     # Whole numbers that vary and count nothing were chosen, unless they go on by one amount from line to line.
     chosen = [key for key in varied if key not in texts and not is_result(key) and _whole(run.values[key])]
     are_many = len(records) >= FEWEST_OF_A_CLOCK and bool(rising)
+    for key in [key for key in chosen if are_many and _is_no_count_of_steps(key, run.values[key])]:
+        chosen.remove(key)
+        del run.values[key]
     settings += [key for key in chosen if not (are_many and numbers_the_lines(run.values[key]))]
     # A text for each step, such as the time of day, is no setting.
     settings += [key for key in texts if len({*run.values[key]}) < 0.5 * len(run.values[key])]
@@ -1368,6 +1388,12 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
     if not (numbered or progressed) or settings or not run.measured:
         return None
     return source_of_rows([run], name, "record")
+
+
+def _is_no_count_of_steps(key: str, values: Sequence[float]) -> bool:
+    """Tell whether a name of one device, `gpu`, says at each step how busy it is, or which it is, and counts none."""
+    least = min(values)
+    return canonical_of(key) is None and meant_by(key) in LEVELS and (least < 1.0 or any(v % least for v in values))
 
 
 def _with_progress(run: Run) -> bool:
@@ -1430,7 +1456,32 @@ def _runs_of_lines(text: str) -> list[Run] | None:
             of_names = zip(parted, clauses, strict=True)
             runs = [_run_of_clause(name, clause, k) for (k, (name, *_)), of_name in of_names for clause in of_name]
             return None if None in runs else [run for run in runs if run is not None]
-    return None
+    return _runs_of_results(lines)
+
+
+def _runs_of_results(lines: Sequence[tuple[int, str]]) -> list[Run] | None:
+    """Return lines that begin with their results, `830 img/s, PyTorch, 2 GPUs`, as runs named by what only they say."""
+    results = [(number, line, of) for number, line in lines if (of := FORMS.result_first.fullmatch(line)) is not None]
+    units = {of["unit"] for _, _, of in results}
+    if len(results) < 2 or len(units) > 1 or not _measures(min(units)):
+        return None
+    parts = [[part.strip() for part in FORMS.behind_a_name.split(of["others"])] for _, _, of in results]
+    common = set.intersection(*map(set, parts))
+    names = [
+        ", ".join(p for p in of_line if p and p not in common and not re.search(r"\d|\([^)]*$|^[^(]*\)", p))
+        for of_line in parts
+    ]
+    runs = [Run({"variant": [name]}, line=number) for name, (number, *_) in zip(names, results, strict=True)]
+    for run, (_, line, _) in zip(runs, results, strict=True):
+        for key, value, unit in facts_of(line):
+            run.add(key, value, unit)
+    for key in {
+        key for run in runs for key in run.values if _is_count(key) and not all(key in of.values for of in runs)
+    }:
+        # What only some lines count tells them apart no better than their names.
+        for run in runs:
+            run.forget({key})
+    return None if "" in names or len({*names}) < 2 else runs
 
 
 def _run_of_clause(name: str, clause: str, number: int) -> Run | None:

@@ -59,6 +59,8 @@ _WORD = r"[^\W\d_]+"
 #: `4 GPUs`, `16nodes`, `n=8`, `nodes_4`, `time @ 4 ranks`, `T(8)`.
 _BEFORE = late(rf"(?<![^\W_])(?<!\.)(?P<number>\d+)\s*[-_]?\s*(?:x\s+|×\s*)?(?P<word>{_WORD})(?![\w.])")
 _AFTER = late(rf"(?<![^\W_])(?P<word>{_WORD})(?P<joint>\s*[=:]\s*|[\s_\-]*|\()(?P<number>\d+)(?![\w.])\)?")
+#: `Top-1 Acc`, whose number counts neither: what was learned, before a number or with it.
+_LEARNED = late(any_of("columns.learned"), re.IGNORECASE)
 #: What is in the place of the number where a header has none beside it.
 VALUE, _COUNT, _RUN, _MODEL, _DEVICE = "value", "count", "repeat", "model", "device"
 _PAIR = late(r"(?<![\w.])(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?)(?![\w.])")
@@ -523,6 +525,9 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
     for kind, matches in sorted(numbered, key=lambda of: not any(meant_by(match["word"]) in LEVELS for match in of[1])):
         # `7b-8gpu` is of 8 GPUs; the other number is the size of a network.
         matches = [match for match in matches if match["word"].lower() not in ("b", "m")] or matches
+        matches = [
+            match for match in matches if not _LEARNED.fullmatch(match["word"] if kind == "before" else match[0])
+        ]
         if len(matches) == 1:
             (match,) = matches
             # `batch_size 64` is of `batch_size`, as `seq_len 1024` is.
