@@ -464,6 +464,8 @@ def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
         if is_priced or any(MONEY_IN_NAME.fullmatch(name.lower()) for name in names):
             return ""
         return no_work if growth.price is not None else "no price is known: --price 2/h"
+    if quantity == "step" and {"job"} == {of.of for of in headers if of.kind in ("time", "rate")}:
+        return "what was measured is of a whole job, whose steps are not known"
     if not is_time or is_job:
         return ""
     if quantity in ("job", "epoch", "time"):

@@ -177,7 +177,7 @@ class Question(Struct, frozen=True):
 #: The options that may stand among the words of a question.
 OPTIONS_OF_WORDS = (
     *("tokens", "samples", "deadline", "budget", "price", "peak", "limit", "efficiency", "best", "multiple"),
-    *("match", "requested", "each"),
+    *("match", "requested", "each", "highest_value", "lowest_value"),
 )
 
 

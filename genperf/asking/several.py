@@ -37,6 +37,8 @@ from genperf.words.verdict import BLIND, fits_text
 LEAST_WIDTH, MOST_WIDTH = 12, 40
 #: What there is no room for goes first: the throughput shows the time of a step as well.
 STEP = "step"
+#: What is asked of what the fastest has: the highest rate, the least time.
+_OF_THE_FASTEST = frozenset({("highest_value", "rate"), ("lowest_value", "time")})
 #: What is spent, by its unit: a memory, a power, an energy; less of it is better.
 SPENT = frozenset({"B", "W", "J", "Wh"})
 
@@ -91,7 +93,10 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
             yield Text(f"{MARKS[BLIND]} {name}: {fails}", style=f"bold {COLORS[BLIND]}")
     # More work takes longer: of different sizes, or loads, no time is the best.
     numbers = [name for name, value in apart[0].items() if is_number(value)]
-    of_sizes = any((is_size(n) and meant_by(n) not in BATCHES) or LOAD.fullmatch(n) for n in numbers)
+    # So does a step of a larger batch, in whatever micro-batches.
+    is_step = header_of(answers[0].answers[0].quantity).of == "step"
+    free = {n for n in numbers if meant_by(n) in BATCHES and (not is_step or "micro" in plain_name(n))}
+    of_sizes = any((is_size(n) and n not in free) or LOAD.fullmatch(n) for n in numbers)
     of_answers = [answer.facts for answer in answers]
     subjects = [name.partition(", ")[2] or name for name in whole_names]
     best = _nearest_limit(answers, apart, whole_names) or _best_value(answers, subjects, of_sizes)
@@ -182,25 +187,38 @@ def _nearest_limit(answers: Sequence[Answer], apart: Sequence[Mapping[str, str]]
 def _best_value(answers: Sequence[Answer], names: Sequence[str], of_sizes: bool) -> str:
     """Return which configuration of one count needs least of a memory, a power or an energy that is asked; else "".
 
-    Of values that nothing but their headers are known of it is the fastest; of different sizes, that of a rate.
+    Of values that nothing but their headers are known of it is the fastest; of different sizes it
+    is that of the largest rate. What is asked to be the most or the least is compared, also along the counts.
     """
+    extreme = next((topic for topic in ("highest_value", "lowest_value") if topic in answers[0].topics), "")
+    rates = [next((v for v in answer.answers if header_of(v.quantity).kind == "rate"), None) for answer in answers]
+    asks_rate = bool(extreme) and not {"throughput", "speed"}.isdisjoint(answers[0].requested)
     values = [answer.answers[0] for answer in answers]
+    if (asks_rate or (not extreme and of_sizes)) and None not in rates:
+        values = [rate for rate in rates if rate is not None]
     counts = {None if answer.facts is None else answer.facts.growth.target.count for answer in answers}
     quantity, unit = values[0].quantity, values[0].unit
+    if len(counts) == 1 and None not in counts and (extreme, header_of(quantity).kind) in _OF_THE_FASTEST:
+        # Of one curve each joint draws tell how much faster (`_best_line`).
+        return ""
     # `images per kWh`
     is_most = not unit and PER_ENERGY in quantity
     kind = "" if counts != {None} else header_of(quantity).kind or header_of(f"x ({unit})").kind
     is_fastest = kind == "rate" or (kind == "time" and not of_sizes)
     is_spent = is_most or unit_of(unit)[0] in SPENT
-    if not (is_fastest or is_spent) or len({(v.quantity, v.unit) for v in values}) > 1 or len(counts) > 1:
+    is_one_count = len(counts) == 1 and (is_fastest or is_spent)
+    if not (extreme or is_one_count) or len({(v.quantity, v.unit) for v in values}) > 1:
         return ""
-    is_most |= kind == "rate"
+    is_most = extreme == "highest_value" or (not extreme and (is_most or kind == "rate"))
     ranked = sorted(zip(values, names, strict=True), key=lambda pair: pair[0].value, reverse=is_most)
     (best, best_name), (second, second_name), *_ = ranked
+    if best.value == second.value:
+        return ""
     overlap = any(max(best.lower, value.lower) < min(best.upper, value.upper) for value, _ in ranked[1:])
     doubt = ", but not surely" if overlap or BLIND in (best.verdict, second.verdict) else ""
     amounts = [f"{three_digits(value.value)} {unit}".rstrip() for value in (best, second)]
-    verb = "is fastest" if is_fastest else f"has the {'most' if is_most else 'least'} {quantity}"
+    most, least = ("most", "least") if is_spent else ("highest", "lowest")
+    verb = "is fastest" if is_fastest and not extreme else f"has the {most if is_most else least} {quantity}"
     return f"{best_name} {verb}{doubt}: {amounts[0]}, {second_name} {amounts[1]}"
 
 

@@ -34,7 +34,7 @@ from genperf.asking.ask import (
 from genperf.asking.energy import energy_of
 from genperf.asking.one_run import row_in, row_of_note, row_of_run, run_answer
 from genperf.errors import GenperfError, Note, TableError, attempted, counted, did_you_mean, listed
-from genperf.facts import Facts, Planned
+from genperf.facts import Facts, Plan, Planned
 from genperf.fitting import fit_prepared, model_of, prepared_auto
 from genperf.fitting.model import Model
 from genperf.formula import Node, evaluate, names_in, parse, quote_name, values_of
@@ -62,6 +62,7 @@ from genperf.search.space import read_grid
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import Rejection, is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
+from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import (
     LEVELS,
@@ -77,7 +78,7 @@ from genperf.vocabulary.names import (
     words_in,
 )
 from genperf.words.growth import plan_in_short
-from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
+from genperf.words.numbers import duration_text, join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import BLIND, fits_text, trust_text
 
 #: What a question is about, beside a model: one run by column, or a table.
@@ -87,8 +88,8 @@ Prepared = tuple[Model, dict[tuple[str, ...], Table]]
 #: Models with the table of each, by quantity, series, roles and the number of their source, which stands beside.
 Fits = dict[tuple[str, tuple[str, ...], str, int], tuple[FitResult, Table, Source]]
 
-#: What some columns were in the runs of a configuration.
-MeasuredWith = Callable[[Mapping[str, str], Sequence[str]], set[tuple[str, ...]]]
+#: What some columns were in the runs of a configuration, with the least time of each, infinite where none is known.
+MeasuredWith = Callable[[Mapping[str, str], Sequence[str]], Mapping[tuple[str, ...], float]]
 
 #: The kinds of notes that an answer repeats, of the table and of the fit.
 TABLE_NOTES = (
@@ -290,14 +291,29 @@ def ask_each(
         # Which is the best of what is left open: all that were measured stand beside each other.
         texts = {name: text for name, text in answers[0].answers[0].at.items() if isinstance(text, str)}
         names = [name for name in answers[0].taken or texts if meant_by(name) not in (*LEVELS, *WAYS)]
-        measured = sorted(measured_with(places[0], names))
-        if len(measured) > MOST_COMPARED:
-            what = f"which of {len(measured)} is best is asked, and {MOST_COMPARED} at most stand beside each other"
-            raise GenperfError(what, hint=f"genperf compare ranks all; or name some of {listed(names)}")
+        measured, note = _fastest_of(measured_with(places[0], names), names, places[0].get(SCALE, ""))
         if len(measured) > 1:
             places = [{**places[0], **dict(zip(names, values, strict=True))} for values in measured]
             answers = [answer(place) for place in places]
+            if len({of.answers[0].value for of in answers}) == 1:
+                what = f"which of {len(measured)} is best is asked, and the runs do not tell them apart"
+                raise GenperfError(what, hint=f"measure each {listed(names)} at a second configuration")
+            answers[0] = replace(answers[0], notes=(*note, *answers[0].notes))
     return _alike(places, answers, answer, measured_with) if len(answers) > 1 else (places, answers)
+
+
+def _fastest_of(
+    measured: Mapping[tuple[str, ...], float], names: Sequence[str], words: str
+) -> tuple[list[tuple[str, ...]], list[str]]:
+    """Return what stands beside each other where the best is asked, at most the fastest `MOST_COMPARED`, and a note."""
+    if len(measured) <= MOST_COMPARED:
+        return sorted(measured), []
+    what = f"which of {len(measured)} is best is asked, and {MOST_COMPARED} at most stand beside each other"
+    is_worst = not {*words.lower().split()}.isdisjoint(words_of("headers.worst"))
+    if is_worst or np.isfinite([*measured.values()]).sum() < MOST_COMPARED:
+        raise GenperfError(what, hint=f"genperf compare ranks all; or name some of {listed(names)}")
+    fastest = sorted(sorted(measured, key=lambda cells: (measured[cells], cells))[:MOST_COMPARED])
+    return fastest, [f"of {len(measured)} that were measured these are the fastest; genperf compare ranks all"]
 
 
 def _alike(
@@ -323,7 +339,7 @@ def _alike(
     left_open = [tuple(label(of.taken[n]) if n in of.taken else "" for n in names) for of in answers]
     if len({*left_open}) == 1:
         return places, answers
-    common = set.intersection(*(measured_with(place, names) for place in places))
+    common = set.intersection(*({*measured_with(place, names)} for place in places))
     if not common:
         return places, answers
     # That of the first answer whose cells were measured with each, else the first by its letters.
@@ -333,18 +349,28 @@ def _alike(
     return places, [replace(of, taken={**taken, **of.taken}) for of in map(answer, places)]
 
 
-def _in_table(opened: Recognised, place: Mapping[str, str], names: Sequence[str]) -> set[tuple[str, ...]]:
-    """Return what some columns were in the runs of a configuration, at whatever count."""
-    columns = opened.reading.columns
+def _in_table(opened: Recognised, place: Mapping[str, str], names: Sequence[str]) -> dict[tuple[str, ...], float]:
+    """Return what some columns were in the runs of a configuration, at whatever count, with the least time of each.
+
+    Of a rate, which is the larger the faster, it is its negative; of any other quantity it is infinite.
+    """
+    reading = opened.reading
+    columns, measured = reading.columns, reading.columns[reading.quantities[0]]
     settings = {n: text for n, text in in_columns(opened.legend, place).at.items() if n in columns}
     rows = np.ones(len(opened.source), dtype=bool)
-    for name in settings.keys() - {opened.reading.scale}:
+    for name in settings.keys() - ({reading.scale} if not is_size(reading.scale or "") else set()):
         rows &= columns[name].rows_with(settings[name])
     texts = [columns[n].texts[rows].tolist() if n in columns else [""] * int(rows.sum()) for n in names]
-    return {*zip(*texts, strict=True)}
+    times = measured.values[rows] * {"time": 1.0, "rate": -1.0}.get(measured.kind, np.nan)
+    combinations = dict[tuple[str, ...], float]()
+    for *cells, time in zip(*texts, times.tolist(), strict=True):
+        combinations[tuple(cells)] = min(combinations.get(tuple(cells), np.inf), time)
+    return combinations
 
 
-def _in_models(fitted: FitResult | GroupedResult, at: Mapping[str, str], names: Sequence[str]) -> set[tuple[str, ...]]:
+def _in_models(
+    fitted: FitResult | GroupedResult, at: Mapping[str, str], names: Sequence[str]
+) -> dict[tuple[str, ...], float]:
     """Return what some columns were in the runs of a configuration that models saw, at whatever count."""
     models, named = models_of(fitted, fitted.requested(at).at)
     combinations = set[tuple[str, ...]]()
@@ -354,7 +380,7 @@ def _in_models(fitted: FitResult | GroupedResult, at: Mapping[str, str], names: 
         runs = [{n: label(value) for n, value in run.items()} | levels for run in panel.runs]
         runs = [run for run in runs if all(same(run[n], text) for n, text in settings.items())]
         combinations |= {tuple(run.get(n, "") for n in names) for run in runs}
-    return combinations
+    return dict.fromkeys(combinations, np.inf)
 
 
 def check_number(places: Sequence[object]) -> None:
@@ -535,10 +561,9 @@ def ask_recognised(
     if question.match:
         question = question.as_fast_as(ask_recognised(table, {SCALE: question.match}, "", seed=seed, fits=fits))
     if reading is not None:
-        if question.plan or question.training.tokens:
-            what = "the runs are of one configuration: how long a training takes is answered of several counts"
-            raise TableError(what, hint="of one run in words as well: genperf 8xh100 7B 76800tok/s --tokens 300B")
         answer = with_limit(_measured(opened, reading), question.limit)
+        if question.plan or question.training.tokens:
+            answer = replace(answer, answers=(_time_of_work(answer, question),))
         return replace(answer, notes=(*notes_of_question, *answer.notes))
     reading, resolved = opened.reading, _requested_cells(opened)
     series, notes = _series(reading, resolved), list[str]()
@@ -606,6 +631,33 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
     notes = *(step.text for step in source.steps), *map(str, earlier_predictions(source.columns, names[0]))
     read_back = _origin_text(source)
     return Answer(tuple(answers), None, reading, notes, read_back=read_back, source=source.name, runs=len(source))
+
+
+def _time_of_work(answer: Answer, question: Question) -> Value:
+    """Return how long some work takes at the only configuration, by its time of a step or its rate of such work."""
+    plan = question.plan or Plan(float(question.training.tokens or 0.0), of_tokens=True)
+    is_limited = not (plan.deadline is plan.budget is None)
+    for value in () if is_limited else answer.answers:
+        header = header_of(value.quantity)
+        above, below = TIME_UNITS.get(value.unit if header.kind == "time" else header.unit, (1.0, 1.0))
+        is_step = (header.kind, header.of) == ("time", "step")
+        is_epoch = header.kind == "time" and not words_in(value.quantity).isdisjoint(words_of("headers.epoch"))
+        is_rate = header.kind == "rate" and not header.shared
+        is_rate &= (header.counted == "tokens") == plan.of_tokens and (
+            header.counted in STEP_WORDS or not plan.of_steps
+        )
+        if is_rate or (is_step and plan.of_steps) or (is_epoch and not (plan.of_steps or plan.of_tokens)):
+            amounts = (plan.samples / end if is_rate else plan.samples * end for end in value.expected.ends)
+            middle, *ends = (amount * above / below for amount in amounts)
+            text = f"It takes {duration_text(middle)}, at what was measured of {value.quantity}."
+            texts = {**value.texts, "expect": text}
+            return replace(
+                value, quantity="time", unit=SECONDS, value=middle, lower=min(ends), upper=max(ends), texts=texts
+            )
+    what = "the runs are of one configuration, which have neither a time of such a step nor a rate of such work"
+    if is_limited:
+        what = "the runs are of one configuration: how many a training needs is answered of several counts"
+    raise TableError(what, hint="of one run in words as well: genperf 8xh100 7B 76800tok/s --tokens 300B")
 
 
 def _doubt_of(reading: Reading, value: Measured, rows: Mask) -> str:

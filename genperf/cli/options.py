@@ -35,7 +35,7 @@ Fitted: TypeAlias = FitResult | GroupedResult
 #: Options among the words of a question without which its configuration means the same.
 OF_A_JOB = (
     *("samples", "tokens", "deadline", "budget", "price", "peak"),
-    *("why", "normal", "cost", "next", "layout", "efficiency", "best", "each"),
+    *("why", "normal", "cost", "next", "layout", "efficiency", "best", "each", "highest_value", "lowest_value"),
 )
 #: The options one of which names the measured column, and so describes a table.
 MEASURED = ("time", "throughput", "quantity")

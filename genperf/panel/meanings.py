@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 from msgspec import Struct
 
@@ -189,7 +189,11 @@ class Meanings(Struct, dict=True):
         is_other_word = others and (others[-1].lower() in words_of("headers.without") or EACH.fullmatch(others[0]))
         if not spelled and (is_other_word or singular_words(phrase) in self.cells or all(map(PROSE.fullmatch, others))):
             return ""
-        if not spelled and any(is_other.fullmatch(word) or (self.cell(word) and not is_word) for word in others):
+        if not spelled and any(is_other.fullmatch(word) for word in others):
+            return ""
+        # `fp16 batch` is no name; but `batch size` is one beside a cell `batch_scaling`, which only has a word of it.
+        is_cell = self.cell if meant_by(phrase) is None else partial(only_match, self.cells)
+        if not (spelled or is_word) and any(any(is_cell(word) or ()) for word in others):
             return ""
         if not spelled and self.sizes and meant_by(phrase) == "parameters":
             # `model size`

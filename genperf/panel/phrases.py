@@ -164,6 +164,7 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     requested = [of for of in requested if not (words.compared if of == "cost" else names_time and of == "time")]
     requested += ["cost"] if values.get("--each") == ["cheapest"] else []
     values |= {"--requested": [", ".join(requested)]} if requested else {}
+    values |= words.extreme_of_measured() if is_list else {}
     if contradiction := _several_values(words, settings, columns, values):
         raise contradiction
     options |= {name.removeprefix("--"): text for name, (text,) in values.items() if name[0] == "-"}
@@ -322,6 +323,20 @@ class _Words(Meanings, dict=True):
             # `how much faster is it on 64 gpus`, than on the fewest.
             is_multiple = " ".join(words[:3]) in words_of("headers.multiple") and not (cells or dates)
             self.phrases += [("--want", "speedup")] if is_multiple and len(counts) == 1 else []
+
+    def extreme_of_measured(self) -> dict[str, list[str]]:
+        """Return the option of a word that asks for the largest or smallest value that was measured; {} without one."""
+        extremes, measured = (
+            {"--highest_value": _LARGEST, "--lowest_value": _SMALLEST},
+            [n for n in self.legend.columns if header_of(n).kind],
+        )
+        for word, behind in pairwise(self.words):
+            option = next((option for option, pattern in extremes.items() if pattern.fullmatch(word.lower())), "")
+            if option and (
+                header_of(behind).kind or any(singular_words(behind) <= singular_words(n) for n in measured)
+            ):
+                return {option: [word.lower()]}
+        return {}
 
     def add_numbers_at_limit(self) -> bool:
         """Add the numbers of what is sought that keeps a limit: `how many replicas for p99 under 200 ms`.
@@ -744,8 +759,8 @@ class _Words(Meanings, dict=True):
                 return start + 3, of_one, value
             with_unit = self.word(end) == "=" and unit.isalpha() and amount(f"{value}{unit}") is not None
             return start + 1 + with_unit, name, value + unit * with_unit
-        # Behind `fp16 precision: ` the cell of another column stands for itself.
-        is_text &= other is None
+        # Behind `fp16 precision: ` the cell of another column stands for itself, and `config is fastest` asks.
+        is_text &= other is None and (is_set or value.lower() not in words_of("headers.best"))
         if value and (self.word(end) == "=" or (is_text and value not in _SIGNS and not self.only_asks(value))):
             return start + 1, name, value
         return None

@@ -312,7 +312,16 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             matches += [want is not None and any(plain_name(want) in plain_name(c) for c in columns)]
             in_headers = {word for column in columns for word in words_in_full(column)}
             matches += [words_in_full(word) <= in_headers for word, _ in words if not PROSE.fullmatch(word)]
-            return sum(matches)
+            # `Llama 2 7B fine-tuning`, a cell of several words, is as much as these.
+            cells = {
+                text for column in columns.values() if column.dtype.kind == "O" for text in labels(column).tolist()
+            }
+            in_cells = (
+                len(text.split())
+                for text in cells
+                if " " in text and f" {text.lower()} " in f" {at.get(SCALE, '').lower()} "
+            )
+            return sum(matches) + sum(in_cells)
 
         further = [understood(table, named=self.given.columns) for table in self.source.tables]
         # A table that became long has results without names.

@@ -137,10 +137,16 @@ def words_in_full(name: str) -> set[str]:
     return {IN_FULL.get(word, word) for word in words_in(_CAPITAL.sub(" ", name))}
 
 
+_IN_BRACKETS = late(r"\([^()]*\)")
+
+
 def level_with(text: str, levels: Collection[str]) -> str:
-    """Return the only level that has all words of a text: `h100` is `NVIDIA H100`; empty without one."""
+    """Return the only level that has all words of a text, or no other outside brackets: `h100` is `NVIDIA H100`."""
     words = words_in(text)
     having = [level for level in levels if words and words <= words_in(level)]
+    if len(having) > 1:
+        # `FSDP` is `FSDP (2 GPUs)` beside `FSDP+AC (2 GPUs)`.
+        having = [level for level in having if words == words_in(_IN_BRACKETS.sub(" ", level))]
     return having[0] if len(having) == 1 else ""
 
 

@@ -839,7 +839,7 @@ def test_the_best_of_more_than_stand_beside_each_other_is_asked_of_compare(shell
     """One of them was answered, without a word."""
     rows = (f"n{net},{n},{n * 100 * (1 + net)}" for net in range(9) for n in (1, 2, 4))
     Path("nets.csv").write_text("\n".join(["net,gpus,images_per_s", *rows]))
-    errors = refusal(shell, "nets.csv", "which is fastest on 8 gpus")
+    errors = refusal(shell, "nets.csv", "which is slowest on 8 gpus")
     assert "which of 9 is best is asked" in errors
     assert "genperf compare ranks all" in errors
     assert "n8 is" in done(shell, "compare", "nets.csv", "8 gpus")
