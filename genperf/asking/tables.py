@@ -654,7 +654,7 @@ def _time_of_work(answer: Answer, question: Question) -> Value:
             return replace(
                 value, quantity="time", unit=SECONDS, value=middle, lower=min(ends), upper=max(ends), texts=texts
             )
-    what = "the runs are of one configuration, which have neither a time of such a step nor a rate of such work"
+    what = "how long a training takes needs a time of such a step or a rate of such work, or several counts"
     if is_limited:
         what = "the runs are of one configuration: how many a training needs is answered of several counts"
     raise TableError(what, hint="of one run in words as well: genperf 8xh100 7B 76800tok/s --tokens 300B")

@@ -635,7 +635,7 @@ def _table_or_log(text: str, name: str) -> Source:
         or (source.delimiter == "," and 2 * len(_THOUSANDS_ALONE.findall(rest)) > rest.count(","))
         or sum(any(map(label, cells)) for cells in columns) == 1
         # `410 img/s, NCCL, 8 GPUs`
-        or any(map(facts.FORMS.alone.fullmatch, source.cells))
+        or any(all(map(facts.FORMS.alone.fullmatch, (n, *labels(cells[:1])))) for n, cells in source.cells.items())
         # `GPU available: True (cuda), used: True`
         or first.count(": ") >= len(columns) > 1
         # `Epoch 0: 8%|█ | 1/12 [00:03<00:10, 0.28it/s, train_loss=8.9]`
