@@ -121,7 +121,7 @@ def ask(
     with progress(out.quiet):
         at_once, answers = answers_about(about, at_once, want, question, seed)
     if isinstance(answers[0], OneRun):
-        if not out.written(answers[0] if len(answers) == 1 else [of.to_dict() for of in answers]):
+        if not out.written(answers[0] if len(answers) == 1 else [*answers]):
             tell_all((joint_answer(answers) if len(answers) > 1 else answers[0]).content)
         return
     _show(answers, at_once, out, full, topics)
@@ -145,7 +145,7 @@ def _show(
     """Print answers as JSON, as the sentences of some topics, as all sentences, or as a card."""
     from genperf.words.numbers import join_values, taken_text
 
-    if out.written(answers[0] if len(answers) == 1 else [answer.to_dict() for answer in answers]):
+    if out.written(answers[0] if len(answers) == 1 else [*answers]):
         return
     keys = dict.fromkeys(key for name in (*topics, *answers[0].topics) for key in TOPICS.get(name, ()))
     if keys and not any(answer.sentences_about(keys) for answer in answers):

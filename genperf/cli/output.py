@@ -63,14 +63,14 @@ class Output(Struct, frozen=True):
             self.note(f"note: {note}")
 
     def written(self, answer: Any, table: Shown | None = None) -> bool:
-        """Write an answer's table, where a file is named, and the answer as JSON, where that is wanted: then True."""
+        """Write an answer's table, where a file is named; and as JSON, where wanted, it or several: then True."""
         if table is not None and self.output:
             from genperf.table.cells import csv_pieces
 
             write_whole(self.output, csv_pieces(table, self.raw))
             self.wrote(self.output)
         if self.as_json:
-            show_json(answer if isinstance(answer, (dict, list)) else answer.to_dict())
+            show_json([*map(_plain, answer)] if isinstance(answer, list) else _plain(answer))
         return self.as_json
 
     def wrote(self, path: str) -> None:
@@ -109,6 +109,11 @@ class Output(Struct, frozen=True):
                 tell(line)
             else:
                 self.frame(line[1], line[0])
+
+
+def _plain(answer: Any) -> dict[str, Any]:
+    """Return an answer as plain values."""
+    return answer if isinstance(answer, dict) else answer.to_dict()
 
 
 def tell(text: str, err: bool = False) -> None:
