@@ -48,7 +48,7 @@ from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells, either_reading
 from genperf.table.clean import label
 from genperf.table.facts import FAILURES, failure_of
-from genperf.table.shape import COUNTED, are_no_servers
+from genperf.table.shape import COUNTED, METHODS, names_a_method
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import (
     DEVICE_WORDS,
@@ -353,9 +353,9 @@ def read_columns(
             read[name].canonical = read[name].meant = meaning
     for name, evidence in read.items():
         evidence.becomes(*_role_by_itself(reading, evidence))
-        numbers = {n: c.known for n, c in read.items()} if evidence.meant == "servers" else {}
-        if numbers and evidence.role == "setting" and are_no_servers(name, numbers):
-            evidence.becomes("measured", "so many servers are none")
+        numbers = {n: c.known for n, c in read.items()} if evidence.meant in METHODS else {}
+        if numbers and evidence.role != "measured" and names_a_method(name, numbers):
+            evidence.becomes("measured", "it counts nothing: no run has so many")
             evidence.canonical = evidence.meant = None
         if want is not None and plain_name(want) == plain_name(name) and evidence.role == "setting":
             evidence.becomes("measured", WANTED)

@@ -336,7 +336,7 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     if " at " in line or " for " in line:
         line = FORMS.set_at_counts.sub("", line)
     if " tokens" in line:
-        line = FORMS.tokens_of_each.sub(r"\g<value> \g<key>, seq_length=\g<tokens>", line)
+        line = FORMS.tokens_of_each.sub(r"\g<batch>\g<value> \g<key>, seq_length=\g<tokens>", line)
     if "], [" in line:
         line = FORMS.zipped.sub(_pairs_of_lists, line)
     if "tensor(" in line:
@@ -399,7 +399,7 @@ def _name_of_price(price: re.Match[str], line: str) -> str:
 
 def _batch_of_one(batch: re.Match[str]) -> str:
     """Return a batch of one device with its name before the number, `batch per GPU: 4`; that of all as it is."""
-    device = batch["before"] or batch["behind"]
+    device = batch["before"] or batch["behind"] or batch["times"]
     return f"batch per {device}: {batch['value']}" if device else batch[0]
 
 
@@ -446,6 +446,7 @@ def _in_digits(line: str) -> str:
     """Return a line whose counts in letters, and those before a kind of device, are in digits."""
     if "-" in line:
         line = SLICE.sub(lambda tpus: f"{chips_of(tpus):g} chips", line)
+    line = FORMS.before_glued.sub(" ", line) if "_" in line or "-" in line else line
     is_heading = line.startswith("#") or FORMS.glued.match(line) is not None
     line = (FORMS.glued if is_heading else FORMS.glued_in_line).sub(r"\1 ", FORMS.glued_twice.sub(r"\1 \2, \3 ", line))
     kind = FORMS.product.search(line) or FORMS.kind_before.search(line)
@@ -947,7 +948,7 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
         _add_pace(run)
     _add_devices_of_nodes(runs, lines)
     _add_settings_below(runs, lines)
-    return _with_headings(_with_one_time(_without_setup(runs), lines))
+    return _with_headings(_with_one_time(_with_one_result(_without_setup(runs)), lines), lines)
 
 
 def _add_settings_below(runs: Sequence[Run], lines: Sequence[str]) -> None:
@@ -1062,8 +1063,8 @@ def _with_one_time(runs: list[Run], lines: Sequence[str]) -> list[Run]:
     return runs
 
 
-def _with_headings(runs: list[Run]) -> list[Run]:
-    """Return runs with the heading above each as its section, where settings do not tell them all from each other."""
+def _with_headings(runs: list[Run], lines: Sequence[str] = ()) -> list[Run]:
+    """Return runs with the heading above each, or the name in its line, where settings do not tell them all apart."""
     measures = {key for run in runs for key in run.values if key in run.results or FORMS.other_quantity.search(key)}
     # A file that a run wrote sets nothing.
     of_runs = [{k: str(v[-1]) for k, v in run.values.items() if k not in measures} for run in runs]
@@ -1076,6 +1077,43 @@ def _with_headings(runs: list[Run]) -> list[Run]:
     if len(under_headings) == len(runs) and (len({*settings}) < len(runs) or of_series):
         for run in runs:
             run.values.setdefault("section", [run.heading])
+    elif len({*settings}) < len(runs) and len({run.line for run in runs}) == sum(map(_has_result, lines)):
+        by_line = _names_in_lines({run.line: lines[run.line - 1] for run in runs})
+        names = [by_line[run.line] for run in runs]
+        is_each_apart = len({*zip(names, settings, strict=True)}) == len(runs) >= 2 * len({*names})
+        for run, name in zip(runs, names if is_each_apart and all(names) else (), strict=False):
+            run.values["name"] = [name]
+    return runs
+
+
+def _names_in_lines(lines: Mapping[int, str]) -> dict[int, str]:
+    """Return the words of each line that not all have, without units and what is counted.
+
+    >>> _names_in_lines({1: "DDP 1 GPU: 410 img/s", 2: "DDP 8 GPUs: 3100 img/s", 4: "FSDP 8 GPUs: 2900 img/s"})
+    {1: 'DDP', 2: 'DDP', 4: 'FSDP'}
+    """
+    words = {k: FORMS.word_of_line.findall(FORMS.before_glued.sub(" ", line)) for k, line in lines.items()}
+    shared = set.intersection(*map(set, words.values()))
+    names_nothing = {w for of_line in words.values() for w in of_line if _is_count(w) or canonical_time(w)} | shared
+    return {k: " ".join(w for w in of_line if w not in names_nothing) for k, of_line in words.items()}
+
+
+def _with_one_result(runs: list[Run]) -> list[Run]:
+    """Return runs of a result each with what stands before it as their name, where it names no quantity: `ddp: 9 s`."""
+    keys = [[*run.results] for run in runs]
+    if not all(len(of_run) == 1 for of_run in keys) or not 1 < len({key for (key,) in keys}) <= len(runs) // 2:
+        return runs
+    units = [run.units.get(key, "") for run, (key,) in zip(runs, keys, strict=True)]
+    if any(header_of(key).kind for (key,) in keys) or len({*map(_kind_of, units)}) > 1 or not _kind_of(units[0]):
+        return runs
+    is_time = _kind_of(units[0]) == "time"
+    if not is_time and len({*units}) > 1:
+        return runs
+    for run, (key,), unit in zip(runs, keys, units, strict=True):
+        name, shared_unit = ("time", units[0]) if is_time else (unit, "")
+        run.values[name] = [in_unit(value, unit, units[0]) for value in run.values.pop(key)]
+        run.values["name"], run.units[name] = [key], shared_unit
+        del run.units[key]
     return runs
 
 

@@ -218,7 +218,8 @@ _NAMED_ALONE = {
 def _with_names(source: Source) -> Source:
     """Return a table whose only results stand below frameworks, networks or devices, with a row for each of these."""
     # The first column may be what is scaled, `n`.
-    unknown = [n for n in [*source.columns][1:] if canonical_of(n) is None]
+    numbers = {n: [*map(number_in, labels(cells).tolist())] for n, cells in source.columns.items()}
+    unknown = [n for n in [*source.columns][1:] if canonical_of(n) is None or names_a_method(n, numbers)]
     unknown = [n for n in unknown if not counts_scale(n) or _NAMED_ALONE[_DEVICE].fullmatch(n)]
     names = [name for name in unknown if _numeric([source.columns[name]])]
     key = next((k for k, alone in _NAMED_ALONE.items() if sum(map(bool, map(alone.fullmatch, names))) > 1), "")
@@ -244,13 +245,22 @@ def variants_of(columns: Mapping[str, Cells | Sequence[Any]]) -> dict[str, dict[
     texts = {n: labels(cells).tolist() for n, cells in columns.items()}
     numbers = {n: [*map(number_in, cells)] for n, cells in texts.items() if mostly_numbers(cells)}
     varied = [n for n, values in numbers.items() if len({*values}) > 1]
-    names = [n for n in varied if meant_by(n) is None or (meant_by(n) == "servers" and are_no_servers(n, numbers))]
+    names = [n for n in varied if meant_by(n) is None or names_a_method(n, numbers)]
     is_one = len(numbers) == len(columns) and 1 < len(names) < len(varied)
     return {VALUE: dict(zip(names, names, strict=True))} if is_one else {}
 
 
-def are_no_servers(name: str, numbers: Mapping[str, Sequence[float] | Array]) -> bool:
-    """Tell whether numbers count no servers, `ps`: fractions, or in every run more than any had workers."""
+#: What a column may count, and a method may be called.
+METHODS = ("servers", "zero", *WAYS)
+
+
+def names_a_method(name: str, numbers: Mapping[str, Sequence[float] | Array]) -> bool:
+    """Tell whether `ps`, `fsdp` or `dp` is a method whose results stand below, and no number of servers or of ways.
+
+    They are fractions, or in every run more than any had workers.
+    """
+    if meant_by(name) not in METHODS:
+        return False
     counts = (max(values, default=np.inf) for column, values in numbers.items() if counts_scale(column))
     is_fraction = any(value % 1.0 for value in numbers[name])
     return is_fraction or min(numbers[name], default=0.0) > max(counts, default=np.inf)
