@@ -81,7 +81,7 @@ _GRID = late(r"(\d+)\s*[x×*]\s*(\d+)(?:\s*[\sx×*]\s*(\S*[A-Z].*))?")
 _GRID_OF_DEVICES = late(rf"(\d+)\s?[x×*]\s?(\d+)(?=[\s_\-]*{any_of('cells.devices')}(?![^\W_]))", re.IGNORECASE)
 _PLACED = late(
     rf"(?<![^\W_])(\d+)[\s_\-]?{any_of('cells.nodes')}[\s_\-]*(?P<by>[x×*]?),?[\s_\-]*"
-    rf"(\d+)[\s_\-]?(?:c|{any_of('cells.devices')})(?![^\W_])",
+    rf"(\d+)[\s_\-]?(?:c|{any_of('cells.devices')}|{any_of('cells.kinds_of_devices')}s?)(?![^\W_])",
     re.IGNORECASE,
 )
 #: `ddp_2x8`: the same without their words, beside another one.
@@ -124,6 +124,7 @@ _VERSION = late(r"[\s_\-]+v(\d+)$")
 _OF_A_JOB, _WORDLESS = late(r"(?<!\d)(?<!\d\.)\d{4,}(?!\d|\.\d)"), late(r"(?<![^\W_])\d+(?![^\W_])")
 
 
+_COPY = late(r"(.*[^\W\d].*)\.(\d{1,2})")
 #: The column of the variants that headers name, which is made where a user names it.
 VARIANT = "variant"
 #: The column of the batch of a chip, where that of a core is told.
@@ -406,7 +407,10 @@ def _with_columns_of_quantities(source: Source) -> Source:
         named = {naming[0]: np.array([*map(" ".join, pairs)], dtype=object)}
         source, values = replace(source, cells={**source.without(["statistic"]).cells, **named}), [VALUE]
     stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
-    counts = [n for n, cells in source.cells.items() if n not in values and mostly_numbers(labels(cells).tolist())]
+    beside = [n for n in source.cells if n not in (*values, *stating)]
+    counts = [n for n in beside if mostly_numbers(labels(source.cells[n]).tolist())]
+    # `1 node x 8 A100` beside `tokens/s`
+    counts = counts or ([n for n in beside if n not in naming] if len(naming) == 1 else [])
     if len(values) != 1 or not counts:
         return source
     (value,) = values
@@ -478,6 +482,10 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
         n: text if text.isascii() else _WITHOUT_BLANK.sub(r"\1 ", _ON_ONE_NODE.sub("", spelled_in_digits(text)))
         for n, text in plain.items()
     }
+    for match in filter(None, map(_COPY.fullmatch, cells)):
+        # `time`, `time.1`, `time.2`, as pandas names columns of one name.
+        copies = {match[1]: f"{match[1]} 1", match[0]: f"{match[1]} {int(match[2]) + 1}"}
+        plain |= copies if f"{match[1]}.2" in cells else {}
     readings = {name: reading for name, text in plain.items() if (reading := _reading(text)) is not None}
     counted_words = {word for kind, word, *_ in readings.values() if kind in ("before", "bare")}
     if len(counted_words) == 1:
@@ -510,7 +518,7 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
     for wide in sorted(candidates, key=lambda wide: -len(wide.columns)):
         is_alike = not chosen or (wide.count, wide.repeated) == (chosen[0].count, chosen[0].repeated)
         taken = {name for family in chosen for name in (*family.columns, family.value)}
-        if is_alike and not {wide.count, wide.value} & {*cells} and not taken & {*wide.columns, wide.value}:
+        if is_alike and not {wide.count, wide.value} & {*cells} - {*wide.columns} and not taken & {*wide.columns, wide.value}:
             chosen.append(wide)
     return chosen
 
