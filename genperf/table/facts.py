@@ -311,6 +311,7 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     if line.isascii() and not _BETWEEN.search(line) and not any(map(str.isdigit, line)):
         return ()
     if "x" in line or "×" in line:
+        line = FORMS.machines_of_kind.sub(r"\g<value>\g<value_behind> nodes", line)
         line = FORMS.kind_before_product.sub(r"\g<value>x \g<kind>", line)
         line = FORMS.nodes_by_devices.sub(_nodes_and_devices, line)
     line_as_written, product, tpus = line, None, SLICE.search(line) if "-" in line else None

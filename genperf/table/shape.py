@@ -518,7 +518,8 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
     for wide in sorted(candidates, key=lambda wide: -len(wide.columns)):
         is_alike = not chosen or (wide.count, wide.repeated) == (chosen[0].count, chosen[0].repeated)
         taken = {name for family in chosen for name in (*family.columns, family.value)}
-        if is_alike and not {wide.count, wide.value} & {*cells} - {*wide.columns} and not taken & {*wide.columns, wide.value}:
+        is_new = {wide.count, wide.value}.isdisjoint({*cells} - {*wide.columns})
+        if is_alike and is_new and not taken & {*wide.columns, wide.value}:
             chosen.append(wide)
     return chosen
 
