@@ -315,6 +315,8 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
         line = FORMS.kind_before_product.sub(r"\g<value>x \g<kind>", line)
         line = FORMS.nodes_by_devices.sub(_nodes_and_devices, line)
     line_as_written, product, tpus = line, None, SLICE.search(line) if "-" in line else None
+    if "/" in line:
+        line = FORMS.duration_of_each.sub(r"\g<time> per ", line)
     if " / s" in line:
         line = FORMS.apart.sub("/", line)
     if FORMS.letter.search(line):
@@ -325,7 +327,7 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     if "p" in line.lower():
         line = FORMS.glued_ways.sub(lambda ways: re.sub(r"[-_/x]?([a-zA-Z]+)(\d+)", r", \1=\2", ways[0])[2:], line)
     if "atch" in line or "bs" in line.lower():
-        line = FORMS.batch_of_one.sub(_batch_of_one, line)
+        line = FORMS.batch_of_one.sub(_batch_of_one, FORMS.batch_of_each.sub(r"batch per \g<device>: \g<value>", line))
     if "s " in line.lower():
         line = FORMS.plural_before.sub(r"\g<begin>\g<key>=\g<value>", line)
     size = FORMS.size_before.search(line)
@@ -1054,6 +1056,9 @@ def _with_one_time(runs: list[Run], lines: Sequence[str]) -> list[Run]:
             for match in matches
         ]
         named = [*dict.fromkeys(map(str.lower, named))]
+    if len(named) > 1 and len({header_of(key).of for key in named}) == 1:
+        # `1m31s per epoch` and `48 s/epoch`
+        named = [min(named, key=lambda key: (-sum(key in of_run for of_run in times), key))]
     if len(named) == 1 and {*named} != names and {*map(len, times)} == {1}:
         # `23 min per epoch` has its unit in its name.
         unit_of_name = header_of(named[0]).unit

@@ -53,7 +53,7 @@ from genperf.table.text import (
     titled_pairs,
     with_units,
 )
-from genperf.vocabulary import any_of, late, words_of
+from genperf.vocabulary import any_of, is_common, late, words_of
 from genperf.vocabulary.headers import (
     MOMENT,
     Header,
@@ -636,6 +636,8 @@ def _table_or_log(text: str, name: str) -> Source:
         or sum(any(map(label, cells)) for cells in columns) == 1
         # `410 img/s, NCCL, 8 GPUs`
         or any(all(map(facts.FORMS.alone.fullmatch, (n, *labels(cells[:1])))) for n, cells in source.cells.items())
+        # `jobs on the new cluster` above as many cells
+        or (source.delimiter == " " and sum(map(is_common, source.cells)) > 1)
         # `GPU available: True (cuda), used: True`
         or first.count(": ") >= len(columns) > 1
         # `Epoch 0: 8%|█ | 1/12 [00:03<00:10, 0.28it/s, train_loss=8.9]`

@@ -258,13 +258,16 @@ METHODS = ("servers", "zero", *WAYS)
 def names_a_method(name: str, numbers: Mapping[str, Sequence[float] | Array]) -> bool:
     """Tell whether `ps`, `fsdp` or `dp` is a method whose results stand below, and no number of servers or of ways.
 
-    They are fractions, or in every run more than any had workers.
+    Most are fractions, or in every run more than any had workers; nodes may have more ways than there are nodes.
     """
-    if meant_by(name) not in METHODS:
+    meaning = meant_by(name)
+    if meaning not in METHODS:
         return False
-    counts = (max(values, default=np.inf) for column, values in numbers.items() if counts_scale(column))
-    is_fraction = any(value % 1.0 for value in numbers[name])
-    return is_fraction or min(numbers[name], default=0.0) > max(counts, default=np.inf)
+    counting = [column for column in numbers if counts_scale(column)]
+    counting = [n for n in counting if meant_by(n) == "workers"] if meaning in WAYS else counting
+    counts = (max(numbers[column], default=np.inf) for column in counting)
+    are_fractions = 2 * sum(bool(value % 1.0) for value in numbers[name]) > len(numbers[name])
+    return are_fractions or (bool(counting) and min(numbers[name], default=0.0) > max(counts))
 
 
 def variants_in(columns: Collection[str]) -> dict[str, dict[str, str]]:

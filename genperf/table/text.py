@@ -1041,7 +1041,10 @@ def _drawn(text: str) -> Iterator[Record]:
             if not inside:
                 bars = line.count("|") if line.endswith("|") else 0
                 # Without a bar before and behind them, as many bars part as many cells, the last one perhaps empty.
-                open_bars = 0 if line.startswith("|") or bars else line.count("|")
+                # An empty corner stands before the first bar where the rule below has no bar there.
+                rule = lines[number] if number + 1 in rules else ""
+                has_corner = rule[:1] == "-" and rule.count("|") + rule.count("+") == line.count("|")
+                open_bars = 0 if bars or (line.startswith("|") and not has_corner) else line.count("|")
             has_remark = line.count("|") == bars and not line.endswith("|")  # behind the last bar
             title, inside = (0, ""), True
             row = line[: line.rindex("|")] if has_remark else line
