@@ -910,7 +910,7 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
             differ = {key for key, value, _ in of_clause if _differs_from_run(run, key, value)}
             counted_keys = {run.spelled.get(_key_meaning(key), key) for key, _, _ in of_clause if _is_count(key)}
             measured_keys = {run.spelled.get(_key_meaning(k), k) for k, _, unit in of_clause if is_result(k, unit)}
-            methods = {key for key, *_ in of_clause if plain_name(key) in words_of("log.method")}
+            methods = {key for key, *_ in of_clause if _names_method(key)}
             settings = {key for key, _, unit in of_clause if not is_result(key, unit)}
             in_order = [{key for key, *_ in of_clause if _is_count(key)}, methods & differ, differ & settings, differ]
             for key, value, unit in sorted(of_clause, key=lambda fact: [fact[0] not in keys for keys in in_order]):
@@ -921,7 +921,7 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
                     continue
                 counts |= {_key_meaning(key)}
                 of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
-                names_next = of_settings or plain_name(key) in words_of("log.method")
+                names_next = of_settings or _names_method(key)
                 names_next |= _is_count(key) or key == size or (of_a_row and run.has_row)
                 names_next |= 1 < len(texts) == of_clauses[key]
                 # `8 gpus  bs=64  0.63 s/step` below `8 gpus  bs=32  0.37 s/step`
@@ -1138,10 +1138,17 @@ def _titles_of_runs(lines: Sequence[str]) -> set[int]:
     return {*titles} if len({*titles.values()}) == len(titles) > 1 else set()
 
 
+@lru_cache(maxsize=20_000)
+def _names_method(key: str) -> bool:
+    """Tell whether a key names what runs are compared by: a method, a network, a precision."""
+    meanings = ("log.method", "one_run.network", "transformer.precision")
+    return plain_name(key) in chain.from_iterable(map(words_of, meanings))
+
+
 def _differs_from_run(run: Run, key: str, value: Any) -> bool:
     """Tell whether a fact is another number, list of devices or method than the run has under its key."""
     before = run.values.get(run.spelled.get(_key_meaning(key), key), [])
-    tells = isinstance(value, float) or _is_count(key) or plain_name(key) in words_of("log.method")
+    tells = isinstance(value, float) or _is_count(key) or _names_method(key)
     return value not in before[-1:] and bool(before) and tells
 
 

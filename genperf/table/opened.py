@@ -528,7 +528,7 @@ _TITLE = late(r"\A\s*([^\W\d_][^\n:]{8,100}:[ \t]*\r?\n[ \t]*\r?\n)(?=  )")
 #: A line with a comma between thousands alone, behind a key.
 _THOUSANDS_ALONE = late(r"^[^,\n]*[:=→>] *\d{1,3},\d{3}(?![\d,])[^,\n]*$", re.MULTILINE)
 #: What a text has that is rows of a name with its numbers each, or pairs below what they are of.
-_KEYED = late(rf"(?i)[^\S\n]{{2}}|\t|:\s|\s{any_of('headers.across')}\s")
+_KEYED = late(rf"(?i)[^\S\n]{{2}}|\t|:\s|=\s?\[|\s{any_of('headers.across')}\s")
 #: Lines without a blank one between them: a header and two rows at least.
 _PARAGRAPH = late(r"(?:^(?=.*\S).*(?:\n|\Z)){3,}", re.MULTILINE)
 

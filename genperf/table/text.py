@@ -714,7 +714,7 @@ def named_numbers(text: str) -> str | None:
 
 
 #: A name, its numbers, and their unit behind them.
-_UNIT_BEHIND = late(r"^([^:\t]{1,60}):(\s[\d., \t]+\d)\s+\(?([^\W\d_][^()]{0,20})\)?$")
+_UNIT_BEHIND = late(r"^([^:\t]{1,60}):(\s[\d., \t]+\d)\s+\(?([^\W\d_][^(),\d]{0,20})\)?$")
 #: `8 GPUs` as a cell.
 _COUNT = late(rf"(?P<number>\d+) (?P<noun>(?:{any_of('headers.device', 'headers.node')})s?)", re.IGNORECASE)
 #: What stands between what was measured and the count that it is over: `tput (seq/s) by #gpus`.
@@ -743,6 +743,10 @@ def titled_pairs(text: str) -> str | None:
     return None
 
 
+#: `gpus = [8, 16, 32]`
+_LIST_OF_KEY = late(r"^([^\W\d_][^:=\[\]]*?)\s*[:=]\s*\[([^\[\]]*)\],?$")
+
+
 def keyed_lines(text: str) -> str | None:
     r"""Return lines of a name with several numbers as columns between tabs, those of a count first; else None.
 
@@ -751,10 +755,14 @@ def keyed_lines(text: str) -> str | None:
     """
     lines = text.splitlines() if len(text) < HEAD_BYTES else []
     # `sync: 1.1 1.2 1.4 (s per step)`
-    lines = [_named_row(_UNIT_BEHIND.sub(r"\1 (\3):\2", line.strip())) for line in lines]
+    lines = [_LIST_OF_KEY.sub(r"\1: \2", line.strip()) for line in lines]
+    lines = [_named_row(_UNIT_BEHIND.sub(r"\1 (\3):\2", line)) for line in lines]
     cut = (re.split(r":?\s{2,}|\t+|:\s", line) for line in lines)
-    # `GPUs: 1 2 4 8`
-    cut = ([row[0], *row[1].split(" ")] if len(row) == 2 and " " in row[1] else row for row in cut)
+    # `GPUs: 1 2 4 8`, `GPUs: 1, 2, 4, 8`
+    cut = (
+        [row[0], *row[1].split(", " if ", " in row[1] else " ")] if len(row) == 2 and " " in row[1] else row
+        for row in cut
+    )
     rows = {k: row for k, row in enumerate(cut) if len(row) > 3}
     keyed = {k: row for k, row in rows.items() if _is_keyed(row)}
     counts = [k for k, row in keyed.items() if _counts_runs(row)]
