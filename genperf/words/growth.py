@@ -47,8 +47,8 @@ BREAKS = {"late": ("take", "longer"), "too dear": ("cost", "more")}
 HOURS = {"s": "second", "min": "minute", "h": "hour", "d": "day"}
 #: What a point is → what turns, what it then does, what it does not, and from where.
 POINTS = {
-    "efficiency": ("efficiency", "falls", "does not fall", " {below} that at {of:g}"),
-    "efficiency of the best": ("efficiency", "falls", "does not fall", " {below} its largest (at {of:g})"),
+    "efficiency": ("efficiency, 100 % at {of},", "falls", "does not fall", " below {level:g} %"),
+    "efficiency of the best": ("efficiency, 100 % at its best of {of},", "falls", "does not fall", " below {level:g} %"),
     "slower": ("{timed}", "gets slower", "does not get slower", ""),
     "throughput": ("throughput", "falls", "does not fall", ""),
 }
@@ -273,8 +273,8 @@ def _ratio_note(value: Interval, interval: float) -> str:
 def turn_sentence(turn: Turn) -> str:
     """Return where the efficiency falls below a level, or where more workers stop to help."""
     subject, falls, stays, where = POINTS[turn.what]
-    values = {"below": f"below {100 * turn.level:g} % of", "of": turn.of}
-    subject, where = subject.format(timed=with_article(turn.timed)), where.format(**values)
+    subject = subject.format(timed=with_article(turn.timed), of=count_text(turn.of, turn.along))
+    where = where.format(level=100 * turn.level)
     upto = f"up to {count_text(turn.upto, turn.along)}"
     chance = f"(a chance of {100 * turn.reached:.0f} %"
     if _is_decided(turn):

@@ -130,7 +130,7 @@ def test_not_reached_is_said_with_the_share_of_draws_that_do() -> None:
     assert np.isnan(found.points.loc[0, "count"])
     assert found.points.loc[0, "reached"] == pytest.approx(0.2, abs=0.002)
     assert found.points.loc[0, "upper"] == np.inf
-    stays = "likely does not fall below 50 % of that at 1 up to 12 workers (a chance of 20 % that it does)"
+    stays = "likely does not fall below 50 % up to 12 workers (a chance of 20 % that it does)"
     assert stays in turn_sentence(found.turns[0])
     assert found.to_dict()["points"][0]["count"] is None
 

@@ -72,7 +72,7 @@ def test_all_of_it_in_words(shell: Shell) -> None:
     # T = 1.8 + 0.4·(n − 1) s falls below half of T(1)'s efficiency where it is above 3.6 s: beyond 5.5 workers.
     asked = ["--at", "batch=16", "--knee", "0.5", "--up-to", "64", "--sobol", "log", "--within", "gpus=1,4"]
     out = done(shell, "explain", "one.json", *asked)
-    assert "efficiency falls below 50 % of that at 1 at 6 gpus" in out
+    assert "efficiency, 100 % at 1 gpu, falls below 50 % at 6 gpus" in out
     assert "the logarithm of the time (Sobol indices)" in out
     assert "1 to 4" in out
 
