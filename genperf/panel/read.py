@@ -440,7 +440,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         opened = replace(opened, source=source, given=roles, tokens=tokens, options=options)
         notes = _notes_beside(requested.wanted, requested) if requested.wanted else requested.notes
         opened = replace(opened, at=requested.at, want=column, notes=notes, paid=paid)
-        if done := [n for n in requested.at if any(of.fullmatch(plain_name(n)) for of in WORK_OF_RUNS)]:
+        # `90 epochs` of a column `epochs` or `epoch`
+        plurals = {n: f"{plain_name(n).removesuffix('s')}s" for n in requested.at}
+        if done := [n for n, plural in plurals.items() if any(of.fullmatch(plural) for of in WORK_OF_RUNS)]:
             opened = opened.with_work_of_plan(done)
         # `batch=64` gives a value, and wants none.
         words = [name for name in requested.absent if at.get(name, name) == name]
@@ -457,6 +459,11 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         # Beside a rate of all it is asked how long so many `Tokens seen` take; `seq` is a setting.
         has_rate = any(c.kind == "rate" and not c.header.shared for c in self.reading.with_role("measured"))
         of_runs = {n for n in names if has_rate and canonical_of(n) is None and "_" in plain_name(n)}
+        # `epoch` numbers those of each run, whose times are of one.
+        others = {n: text for n, text in self.at.items() if n not in names}
+        timed = frozenset().union(*(words_in(c.name) for c in self.reading.with_role("measured") if c.kind == "time"))
+        numbering = {*replace(self, at=others).reading.names_in_role("repeat")} & {*names}
+        of_runs |= {n for n in numbering if plain_name(n).removesuffix("s") in timed}
         amounts = {n: amount(self.at[n]) for n in names if n in divisors or n in of_runs}
         counted = [(n, number) for n, number in amounts.items() if number is not None]
         if len(counted) != 1 or of_plan:
@@ -464,7 +471,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         ((name, number),) = counted
         if name not in divisors:
             self = replace(self, at={n: text for n, text in self.at.items() if n != name})
-        text = f"{number:.15g} steps" if STEPS.fullmatch(plain_name(name)) else f"{number:.15g}"
+        plural = f"{plain_name(name).removesuffix('s')}s"
+        text = f"{number:.15g} steps" if STEPS.fullmatch(plural) else f"{number:.15g}"
         return replace(self, options={**self.options, "tokens" if IN_TOKENS.search(name) else "samples": text})
 
     def with_want_among(self, requested: Requested, absent: Sequence[str]) -> Recognised:

@@ -69,7 +69,7 @@ _EACH = late(r"(?<=\d)\s+(?:each|per\s+[^\W\d_]+)(?![^\W_])", re.IGNORECASE)
 _KIND = rf"(?={any_of('cells.kinds_of_devices')}s?(?![^\W_]))"
 #: `8x A100`, `llama_8xA100`, `8h100`, `A100 x 8`, `V100*8`, `A100 (8x)`; before a blank only at the start: `8 P100s`.
 _MULTIPLE = late(
-    rf"(?:^|(?<=[\s(_\-]))(\d+)(?:\s*[x×*]\s*(?=[^\W\d_])|{_KIND})|^(\d+)\s{_KIND}"
+    rf"(?:^|(?<=[\s(_\-/]))(\d+)(?:\s*[x×*]\s*(?=[^\W\d_])|{_KIND})|^(\d+)\s{_KIND}"
     r"|(?:(?<=\w)\s+|(?<=[a-z]\d{2})|(?<=[a-z]\d{3}))[x×*]\s?(\d+)(?!\w)|\((\d+) ?[x×]\)",
     re.IGNORECASE,
 )

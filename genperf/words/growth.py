@@ -48,7 +48,7 @@ HOURS = {"s": "second", "min": "minute", "h": "hour", "d": "day"}
 #: What a point is → what turns, what it then does, what it does not, and from where.
 POINTS = {
     "efficiency": ("efficiency, 100 % at {of},", "falls", "does not fall", " below {level:g} %"),
-    "efficiency of the best": ("efficiency, 100 % at its best of {of},", "falls", "does not fall", " below {level:g} %"),
+    "efficiency of the best": ("efficiency, 100 % at its best, {of},", "falls", "does not fall", " below {level:g} %"),
     "slower": ("{timed}", "gets slower", "does not get slower", ""),
     "throughput": ("throughput", "falls", "does not fall", ""),
 }
