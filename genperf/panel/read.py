@@ -441,8 +441,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         notes = _notes_beside(requested.wanted, requested) if requested.wanted else requested.notes
         opened = replace(opened, at=requested.at, want=column, notes=notes, paid=paid)
         # `90 epochs` of a column `epochs` or `epoch`
-        plurals = {n: f"{plain_name(n).removesuffix('s')}s" for n in requested.at}
-        if done := [n for n, plural in plurals.items() if any(of.fullmatch(plural) for of in WORK_OF_RUNS)]:
+        spelled = {n: {plain_name(n), f"{plain_name(n)}s"} for n in requested.at}
+        if done := [n for n, names in spelled.items() if any(any(map(of.fullmatch, names)) for of in WORK_OF_RUNS)]:
             opened = opened.with_work_of_plan(done)
         # `batch=64` gives a value, and wants none.
         words = [name for name in requested.absent if at.get(name, name) == name]
@@ -471,8 +471,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         ((name, number),) = counted
         if name not in divisors:
             self = replace(self, at={n: text for n, text in self.at.items() if n != name})
-        plural = f"{plain_name(name).removesuffix('s')}s"
-        text = f"{number:.15g} steps" if STEPS.fullmatch(plural) else f"{number:.15g}"
+        counts_steps = any(map(STEPS.fullmatch, (plain_name(name), f"{plain_name(name)}s")))
+        text = f"{number:.15g} steps" if counts_steps else f"{number:.15g}"
         return replace(self, options={**self.options, "tokens" if IN_TOKENS.search(name) else "samples": text})
 
     def with_want_among(self, requested: Requested, absent: Sequence[str]) -> Recognised:
