@@ -741,8 +741,9 @@ def _following_rows(facts: Facts) -> Iterator[Row]:
             if quantity.is_share:
                 ends, unit = Interval(*(100.0 * end for end in ends.ends)), "%"
             # The hours of machines are named by what is paid for.
-            is_hours = name == "training_hours"
-            yield _interval_row(quantity.label, ends, f"{singular(growth.paid_name)}-hours" if is_hours else unit)
+            paid_in = {"training_hours": f"{singular(growth.paid_name)}-hours"}
+            paid_in |= {} if growth.price is None else {"training_cost": growth.price.currency}
+            yield _interval_row(quantity.label, ends, paid_in.get(name, unit))
     if (cost := cost_of(growth, value)) is not None and growth.costs is not None:
         yield _interval_row(_COST, *cost, growth.costs[0] if growth.grows else None)
     if facts.plan is not None and not (facts.plan.plan.is_speed or facts.plan.plan.is_of_a_step):
