@@ -269,8 +269,12 @@ def _ask_batch_of_device(legend: Legend, settings: _Cells, global_batch: str) ->
         settings.add(batch, label(of_one), settings.names[global_batch])
 
 
+#: What makes the devices of a run together.
+_MACHINE = ("nodes", "devices_per_node")
+
+
 def _ask_kept_batch(legend: Legend, settings: _Cells, scaling: str) -> bool:
-    """Add the global batch that a question keeps, and the runs did not; tell whether there is one.
+    """Add the global batch that a question keeps, and the runs did not; tell whether the runs have such a batch.
 
     `strong scaling` keeps that of the largest runs, where it varied; `weak scaling` that of one worker of these, where
     all runs had one global batch.
@@ -279,14 +283,15 @@ def _ask_kept_batch(legend: Legend, settings: _Cells, scaling: str) -> bool:
     if batch is None or batch in settings.at:
         return False
     entry, count = legend.columns[batch], next(filter(None, (column_of(n, settings.at) for n in LEVELS)), "")
-    counts, requested = legend.columns.get(count, NamedColumn()).ends, amount(settings.at.get(count, ""))
+    requested, largest = amount(settings.at.get(count, "")), legend.columns.get(count, NamedColumn()).ends[-1:]
+    machine = [legend.columns[n].ends[-1:] for n in (column_of(of, legend.columns) for of in _MACHINE) if n]
+    if not largest and meant_by(count) == "workers" and len(machine) == len(_MACHINE) and all(machine):
+        largest = (math.prod(end for (end,) in machine),)
     if scaling == "strong" and entry.distinct > 1 and entry.ends:
         settings.add(batch, f"{entry.ends[-1]:.15g}", "global_batch")
-        return True
-    if scaling == "weak" and entry.distinct == 1 and counts and requested:
-        settings.add(batch, f"{(amount(entry.levels[0]) or 0.0) * requested / counts[-1]:.15g}", "global_batch")
-        return True
-    return False
+    elif scaling == "weak" and entry.distinct == 1 and largest and requested:
+        settings.add(batch, f"{(amount(entry.levels[0]) or 0.0) * requested / largest[0]:.15g}", "global_batch")
+    return True
 
 
 def _split_machines(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:
