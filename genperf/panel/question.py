@@ -155,7 +155,11 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     is_open = plain_name(settings.names.get(batch or "", "")) in words_of("columns.batch_of_any")
     for name in [n for n in settings.at if meant_by(n) == "global_batch" or (n == batch and is_open)]:
         _ask_batch_of_device(legend, settings, name)
-    if "scaling" in options and _ask_kept_batch(legend, settings, options["scaling"]):
+    scaling = options.get("scaling", "")
+    is_heeded = _ask_kept_batch(legend, settings, _KEPT.get(scaling, scaling)) if scaling else False
+    if is_heeded or scaling in _KEPT:
+        # Where the runs have no batch of all, one that is kept is found nowhere.
+        settings.absent += [] if is_heeded else [scaling.replace("_", " ")]
         options = {name: text for name, text in options.items() if name != "scaling"}
     absent = _unexplained(legend, settings, at) if settings.absent else []
     # A rate, `samples/second`, is answered, and the unit of `10 Gbit/s` says no more than its number.
@@ -269,6 +273,8 @@ def _ask_batch_of_device(legend: Legend, settings: _Cells, global_batch: str) ->
         settings.add(batch, label(of_one), settings.names[global_batch])
 
 
+#: The batch that a question keeps → the scaling that keeps it.
+_KEPT = {"global_batch": "strong", "batch": "weak"}
 #: What makes the devices of a run together.
 _MACHINE = ("nodes", "devices_per_node")
 
