@@ -404,6 +404,7 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
         return _COST, unit, cost
     # Throughput in a period, `tokens/d`, or for so much money, `tokens/100$`.
     what, _, period = want.partition("/")
+    what = growth.sample if what == "work" else what
     seconds = amount(period)
     currency = "" if growth.price is None else growth.price.currency
     if period.endswith("$"):

@@ -16,6 +16,7 @@ from genperf.panel.machine import is_a_part
 from genperf.table.cells import Factor, parts_of
 from genperf.table.clean import is_number, label, number_in
 from genperf.table.shape import NO_KIND, taken_apart
+from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import (
     LEVELS,
     column_named,
@@ -85,6 +86,11 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     def constants(self) -> dict[str, str]:
         """The columns that were the same in all runs, with the only cell of each."""
         return {n: entry.levels[0] for n, entry in self.columns.items() if entry.distinct == 1 and entry.levels}
+
+    @cached_property
+    def has_jobs(self) -> bool:
+        """Whether a column has the times of work that all workers share."""
+        return any(header.kind == "time" and header.of == "job" for header in map(header_of, self.columns))
 
     @cached_property
     def of_names(self) -> frozenset[str]:

@@ -160,11 +160,15 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         }
     requested = [of for of in section("requested") if re.search(rf"(?i)(?<!\w){any_of(f'requested.{of}')}(?!\w)", text)]
     # `what does fsdp cost` compares, and the `time` of `step time` is that of a step.
-    names_time = has_job or not {"job", "epoch", "step"}.isdisjoint(requested)
+    names_time = has_job or "--why" in values or not {"job", "epoch", "step"}.isdisjoint(requested)
     requested = [of for of in requested if not (words.compared if of == "cost" else names_time and of == "time")]
     requested += ["cost"] if values.get("--each") == ["cheapest"] else []
     values |= {"--requested": [", ".join(requested)]} if requested else {}
     values |= words.extreme_of_measured() if is_list else {}
+    has_deadline_alone = values.keys() & _OF_A_PLAN - {"--price"} == {"--deadline"}
+    if has_deadline_alone and has_count and not (nameless or is_list or legend.has_jobs):
+        # `16 nodes for 24 hours`: how much is done until then.
+        values["--want"] = [f"work/{values.pop('--deadline')[0]}"]
     if contradiction := _several_values(words, settings, columns, values):
         raise contradiction
     options |= {name.removeprefix("--"): text for name, (text,) in values.items() if name[0] == "-"}
@@ -424,6 +428,9 @@ class _Words(Meanings, dict=True):
         column = column_by_name(self.legend, name or "", self.legend.columns)
         if column is None and meant_by(name or "") == "batch":
             column = name = column_of("global_batch", self.legend.columns)
+        if column is None and change[1] == "×" and meant_by(name or "") == "workers":
+            # Twice the devices are those of twice the nodes.
+            column = name = column_of("nodes", self.legend.columns)
         if name is None or column is None or not self.legend.columns[column].ends:
             noun = self.word(place + 1)
             raise TableError(f"no column of the runs counts {noun}, to have more of them", hint=f"such as 64 {noun}")

@@ -100,7 +100,8 @@ SIZES = ("sequence", "batch", "global_batch", "micro_batch", "micro_batches", *W
 _COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node", "servers")
 _KINDS_OF_COUNTS = ("factors.workers", "factors.nodes", "factors.threads", "log.counted")
 _COUNT_WORDS = frozenset(word for kind in _KINDS_OF_COUNTS for word in words_of(kind) if len(word) > 2)
-_NOUNS = "|".join(sorted({w.removesuffix("s") for w in _COUNT_WORDS}, key=len, reverse=True))
+_SINGULARS = {w.removesuffix("s") for w in _COUNT_WORDS} | {w[:-2] for w in _COUNT_WORDS if w.endswith("xes")}
+_NOUNS = "|".join(sorted(_SINGULARS, key=len, reverse=True))
 #: What a number stands before without a blank: `8卡`.
 _HAN = "|".join(words_of("log.counted_without_blank"))
 #: `two GPUs`, `双卡`: numbers in letters before what is counted.
@@ -490,6 +491,9 @@ def plain_notes(text: str) -> str:
         return text
     if len({match["letters"].lower() for match in FORMS.row_in_letters.finditer(text)}) > 1:
         text = FORMS.row_in_letters.sub(lambda row: f"{row['begin']}{_NUMBERS[row['letters'].lower()]} ", text)
+    grids = {match["nodes"]: int(match["value"]) for match in FORMS.grid_of_line.finditer(text)}
+    if len(grids) > 1 and len({*grids.values()}) == 1 and max(grids.values()) <= MOST_OF_A_NODE:
+        text = FORMS.grid_of_line.sub(r"\g<0> devices", text)
     # `8 GPUs  410` and `np=8: 12.5 s` below a title.
     if len({match["number"] for match in FORMS.row_of_count.finditer(text)}) > 2:
         text = FORMS.row_of_count.sub(_count_first, text)
@@ -702,6 +706,8 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
         value, unit = groups["rate"], f"{key.split()[-1]}/s"
     # `1:02:03`, `3 hrs 16 minutes`
     clock = ":" in value or (value[-1].isalpha() and value not in ("nan", "inf"))
+    if clock and pattern is FORMS.pair and _is_count(key):
+        key = "time"  # `16 nodes: 2h 31m (with checkpoints)`
     if _is_no_fact(pattern, match, key, value, unit, clock):
         return None
     unit = "min" if unit == "m" and header_of(key).kind == "time" else unit

@@ -30,6 +30,7 @@ from genperf.vocabulary.names import (
     counts_scale,
     is_relative,
     meant_by,
+    noun_of,
     plain_name,
     words_in,
 )
@@ -1058,7 +1059,7 @@ def _levels_of(title: str) -> Taken | None:
 
 def _plural(word: str) -> str:
     """Return what is counted in the plural: `GPUs`."""
-    return word if word.lower().endswith("s") or meant_by(word) not in LEVELS else f"{word}s"
+    return word if word.lower().endswith("s") or meant_by(word) not in LEVELS else noun_of(word)
 
 
 def _parted(name: str) -> Taken | None:

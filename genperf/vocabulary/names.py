@@ -104,7 +104,7 @@ def is_batch_of_a_node(column: str) -> bool:
 def canonical_of_singular(column: str) -> str | None:
     """Return the field's name for a singular, `workers` for `gpu`; else None, as for `rank`, a number."""
     singular = plain_name(column)
-    plural = f"{singular}es" if singular.endswith("ss") else f"{singular}s"
+    plural = f"{singular}es" if singular.endswith(("ss", "x")) else f"{singular}s"
     return None if singular in words_of("headers.number_of_one") else canonical_of(plural)
 
 
@@ -282,7 +282,7 @@ def noun_of(column: str) -> str:
     """
     canonical = counted_by(column)
     if canonical is None and canonical_of_singular(column) in LEVELS:
-        return noun_of(f"{column}es" if column.endswith("ss") else f"{column}s")
+        return noun_of(f"{column}es" if column.endswith(("ss", "x")) else f"{column}s")
     of_a_count = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=(node|task|proc|gpu|rank)s?$)|[ _](count|num|number)$"
     if canonical not in (*LEVELS, "servers"):
         if canonical_of(column) not in (None, "threads") or not column.endswith("s") or header_of(column).kind:

@@ -390,7 +390,7 @@ def plan_sentence(planned: Planned) -> str:
 def plan_line(planned: Planned) -> str:
     """Return in a line that a plan is kept, and by which count best; empty for a plan without limits."""
     limits = " and ".join(limits_text(planned.plan))
-    if planned.best is None or planned.breaks or not (limits or planned.named is None):
+    if planned.best is None or planned.breaks or not (limits or planned.named is None or planned.plan.is_speed):
         return ""
     sought, best = planned.sought, SOUGHT[planned.plan.aim]
     if planned.named is None:
@@ -404,6 +404,8 @@ def plan_line(planned: Planned) -> str:
             return text
         # Without a deadline the other is asked as well.
         return f"{text}; {other} with {count_text(choice.count, planned.name)}: {choice_text(planned, choice)}"
+    if planned.plan.is_speed:
+        return _speed_text(planned, planned.named)
     elsewhere = f"; {best} with {count_text(sought.count, planned.name)}: {choice_text(planned, sought)}"
     return f"done {limits}" + ("" if sought.count == planned.named.count else elsewhere)
 
@@ -437,6 +439,8 @@ def plan_in_short(planned: Planned) -> str:
 
 def _named_text(planned: Planned, choice: Choice, work_text: str) -> str:
     """Return what the work takes on the machine that the question names, and whether that keeps the plan."""
+    if planned.plan.is_speed:
+        return prose(_speed_text(planned, choice), *_blind_text(choice))
     limits = limits_text(planned.plan)
     takes = "takes" if planned.plan.samples == 1.0 else "take"
     keeps = f"it keeps {'both limits' if len(limits) > 1 else 'the limit'}" if limits else ""
@@ -445,6 +449,15 @@ def _named_text(planned: Planned, choice: Choice, work_text: str) -> str:
         *_blind_text(choice),
         limits_kept_text(planned) if planned.breaks else keeps,
     )
+
+
+def _speed_text(planned: Planned, choice: Choice) -> str:
+    """Return the throughput of a named machine, and whether it is as much as is sought."""
+    rate, sought = planned.plan.samples / np.array(choice.total.ends)[[0, 2, 1]], planned.plan.samples
+    middle, low, high = map(three_digits, rate)
+    less = "less" if rate[2] < sought else "perhaps less" if rate[1] < sought else "more"
+    value = with_unit(middle, unit := rate_unit(planned.sample)) + interval_note(planned.interval, low, high, middle)
+    return f"{join_values(dict(planned.named_at))} does {value}: {less} than {with_unit(three_digits(sought), unit)}"
 
 
 def cost_unit(planned: Planned) -> str:
