@@ -395,16 +395,10 @@ def _wins_and_regret(
     return winners(drawn).mean(axis=0), None
 
 
-def _with_group(frame: pd.DataFrame, group: Group) -> pd.DataFrame:
-    """Return rows with the values of their group first."""
-    return frame if frame.empty else frame.assign(**group)[[*group, *frame]]
-
-
 def _thinned_front(positions: Index) -> Index:
     """Return a Pareto front, thinned evenly along it where it is long."""
-    if positions.size <= SHOWN_FRONT:
-        return positions
-    return np.asarray(positions[np.linspace(0, positions.size - 1, SHOWN_FRONT).round().astype(int)])
+    shown_points = min(positions.size, SHOWN_FRONT)
+    return np.asarray(positions[np.linspace(0, positions.size - 1, shown_points).round().astype(int)])
 
 
 def _front_places(frame: pd.DataFrame, predicted: str) -> Index:
@@ -422,9 +416,11 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     positions, best, not_looked_at = _best(search, evaluation, task.top)
     not_looked_at = ": ".join(filter(None, (", ".join(group.values()), not_looked_at))) if not_looked_at else ""
     front, thinned = _front(search, evaluation, positions)
+    # The values of their group come first.
+    best, front = (frame if frame.empty else frame.assign(**group)[[*group, *frame]] for frame in (best, front))
     texts = [*_notes_of(search, evaluation), ("not_all_looked_at", not_looked_at), ("front_thinned", thinned)]
     notes = tuple(Note(text, kind) for kind, text in texts if text)
-    return _Solved(search, evaluation, positions, _with_group(best, group), _with_group(front, group), notes)
+    return _Solved(search, evaluation, positions, best, front, notes)
 
 
 def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
@@ -444,29 +440,24 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
     space = checked_space(axes, schema, [*constraints, *aims, *job.formulas], group)
     constraints += _splits_divide(result.panel.machine, space)
-    work_may_vary = False
-    if work is not None:
-        # Of several groups each may have another work, though it is constant in each.
-        differs_by_group = bool(group) and not names_in(work)
-        work_may_vary = bool(schema.target.throughput) or bool(names_in(work) & space.varied) or differs_by_group
-    by_default = work_may_vary and not aims and not job.sized and goal.deadline is None
-    if by_default:
-        goal = replace(goal, maximize="throughput")
-    elif schema.target.is_rate and not aims:
+    # Of several groups each may have another work, though it is constant in each.
+    differs_by_group = bool(group) and work is not None and not names_in(work)
+    varies = work is not None and (schema.target.throughput or names_in(work) & space.varied or differs_by_group)
+    what = goal.maximize or minimize or schema.target.name
+    if not aims and varies and not job.sized and goal.deadline is None:
+        what, goal = "throughput", replace(goal, maximize="throughput")
+    elif not aims and schema.target.is_rate:
         goal = replace(goal, maximize=quote_name(schema.target.name))
     elif not aims and goal.deadline is not None and _per(result, job):
         # What keeps a deadline is compared by what it costs, as in a plan of `ask`.
-        minimize = "cost"
-    named = minimize
-    if goal.maximize is not None:
-        minimize = f"-({goal.maximize})"
-    aim = schema.target.name if minimize is None else in_model_names(minimize, schema)
-    by_work = bool(schema.target.throughput) or "throughput" in aim
-    per_unit = not job.sized and by_work and work is not None
+        what = minimize = "cost"
+    aim = schema.target.name
+    if goal.maximize is not None or minimize is not None:
+        aim = in_model_names(f"-({goal.maximize})" if minimize is None else minimize, schema)
+    per_unit = not job.sized and work is not None and (bool(schema.target.throughput) or "throughput" in aim)
     problem = read_problem(
         result, space, step, constraints, aim, job, per_unit=per_unit, budget=goal.budget is not None
     )
-    what = (goal.maximize if aims or by_default else None) or named or schema.target.name
     return Search(result, space, problem, task.interval, goal, job, step, what)
 
 

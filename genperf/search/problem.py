@@ -392,7 +392,7 @@ class Search(Struct, frozen=True, eq=False):
         grid, rows = np.arange(self.space.size), BLOCK_ROWS
         if self.problem.simple:
             blocks_of_grid = []
-            for block in _blocks(grid, rows):
+            for block in np.split(grid, range(rows, len(grid), rows)):
                 fails = _fails(self.problem.simple, self.space.take(block), block.shape)
                 blocks_of_grid.append(block[evaluation.count(np.s_[: len(fails)], fails)])
             grid = np.concatenate(blocks_of_grid)
@@ -407,7 +407,7 @@ class Search(Struct, frozen=True, eq=False):
                 )
             rows = max(LEAST_BLOCK_ROWS, min(rows, BLOCK_VALUES // draws))
         if grid.size:
-            blocks = [self._answers(block, evaluation) for block in _blocks(grid, rows)]
+            blocks = [self._answers(block, evaluation) for block in np.split(grid, range(rows, len(grid), rows))]
             evaluation.positions, evaluation.objective, evaluation.cost = map(np.concatenate, zip(*blocks, strict=True))
         return evaluation
 
@@ -576,11 +576,6 @@ def winners(drawn: Array) -> Array:
     with np.errstate(all="ignore"):
         tied = np.isfinite(least) & np.isclose(drawn, least, rtol=10.0**-TIED_DIGITS, atol=0.0)
     return np.asarray(tied / np.maximum(tied.sum(axis=1, keepdims=True), 1))
-
-
-def _blocks(positions: Index, rows: int) -> list[Index]:
-    """Return positions in blocks of so many at most."""
-    return [positions[start : start + rows] for start in range(0, len(positions), rows)]
 
 
 def _fails(formulas: Sequence[Formula], columns: Columns, shape: tuple[int, ...]) -> Mask:

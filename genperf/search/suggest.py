@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.arrays import Array, Columns, Index
+from genperf.arrays import Array, Columns
 from genperf.attribution.answers import Line, PrintedAnswer
 from genperf.attribution.draws import curves_of
 from genperf.discrepancy import Stack
@@ -291,8 +291,8 @@ def suggest(
         width=next_run.width,
         within=within,
         met=next_run.met,
-        chosen=pd.DataFrame(chosen),
-        candidates=pd.DataFrame(ranked.columns, index=ranked.order),
+        chosen=pd.DataFrame(chosen).drop(columns="place"),
+        candidates=pd.DataFrame(ranked, index=ranked["place"].astype(int)).drop(columns="place"),
         quantity=quantity,
         next_run=next_run,
         throughput=rate,
@@ -317,16 +317,16 @@ class Decision(Struct, frozen=True, eq=False):
     rated_step: StepWork | None = None  #: The work of a step, where throughputs are shown.
 
 
-def next_runs(result: FitResult, decision: Decision) -> tuple[NextRun, Columns, _Ranked]:
-    """Return what to measure next, its rows, and all candidates, the best first."""
+def next_runs(result: FitResult, decision: Decision) -> tuple[NextRun, Columns, Columns]:
+    """Return what to measure next, its rows, and all candidates, the best first; each with its `place` of these."""
     query, within = decision.query, decision.within
     quantity = result.schema.target
     width = (decision.now.upper - decision.now.lower) / (2.0 * decision.now.value)
     is_met = within is not None and width <= within and not decision.blind
     is_measured = decision.candidates is None and result.panel.runs_at(query.columns)[0] is not None
-    names = (*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost")
-    chosen: Columns = dict.fromkeys(names, np.empty(0))
-    ranked = _Ranked(np.empty(0, np.intp), chosen)
+    names = ("place", *query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost")
+    ranked: Columns = dict.fromkeys(names, np.empty(0))
+    chosen = ranked
     # Where no run below the target narrows it, the target itself does, unless it was measured.
     below = None if is_met else _candidates(result, query, decision.candidates)
     itself = None if is_met or is_measured or decision.candidates is not None else query
@@ -372,13 +372,6 @@ def _predicted(result: FitResult, query: Query, interval: float, band: Band) -> 
 LEAST_SHARE = 0.75
 
 
-class _Ranked(NamedTuple):
-    """Candidates with the best first: their places, and their columns in that order."""
-
-    order: Index
-    columns: Columns
-
-
 class _Ranking(Struct, frozen=True, eq=False):
     """The candidates, and what one measurement at each would do to the target's interval."""
 
@@ -400,37 +393,35 @@ class _Ranking(Struct, frozen=True, eq=False):
         width_now, widths_after = widths[0], widths[1:]
         return widths_after, 1.0 - widths_after / width_now if width_now > 0.0 else 0.0 * widths_after
 
-    def best_first(self, now: Knowledge | StackKnowledge, contained: Knowledge | StackKnowledge) -> _Ranked:
-        """Return the candidates by the gain of measuring each next, the best first."""
+    def best_first(self, now: Knowledge | StackKnowledge, contained: Knowledge | StackKnowledge) -> Columns:
+        """Return the candidates with their `place` by the gain of measuring each next, the best first."""
         widths, promised = self._narrowed(contained, self.contained)
         # The intervals of a stack contain all of its uncertainty.
         gain = promised if contained is now else self._narrowed(now, self.start)[1]
         per_cost = gain / self.options["cost"]
-        columns = {**self.options, "width": widths, "gain": promised, "gain_per_cost": per_cost}
+        places = {"place": np.arange(len(widths))}
+        columns = {**places, **self.options, "width": widths, "gain": promised, "gain_per_cost": per_cost}
         # A cheap run that narrows next to nothing is no advice: those with a good part of the largest gain come first.
         narrows_little = gain < LEAST_SHARE * gain.max(initial=0.0)
         # Of equal gains, such as none, the cheaper first.
         order = np.lexsort((self.options["cost"], -per_cost, narrows_little))
-        return _Ranked(order, {name: cells[order] for name, cells in columns.items()})
+        return {name: cells[order] for name, cells in columns.items()}
 
-    def batch(self, ranked: _Ranked, k: int, within: float | None) -> Columns:
+    def batch(self, ranked: Columns, k: int, within: float | None) -> Columns:
         """Return up to k candidates in order, each chosen as if those before it had been measured."""
         now, contained = self.start, self.contained
-        places, rows = list[int](), [{name: cells[:0] for name, cells in ranked.columns.items()}]
-        while len(remaining := np.flatnonzero(~np.isin(ranked.order, places))):
-            best = {name: cells[remaining[:1]] for name, cells in ranked.columns.items()}
+        rows = [{name: cells[:0] for name, cells in ranked.items()}]
+        while len(remaining := np.flatnonzero(~np.isin(ranked["place"], [row["place"] for row in rows[1:]]))):
+            best = {name: cells[remaining[:1]] for name, cells in ranked.items()}
             if best["gain_per_cost"][0] <= 0.0:
                 break
             rows.append(best)
-            places.append(int(ranked.order[remaining[0]]))
-            if len(places) == k or (within is not None and best["width"][0] <= within):
+            if len(rows) > k or (within is not None and best["width"][0] <= within):
                 break
-            now, contained = (
-                (after := now.after(places[-1])),
-                after if contained is now else contained.after(places[-1]),
-            )
+            after = now.after(int(best["place"][0]))
+            now, contained = after, after if contained is now else contained.after(int(best["place"][0]))
             ranked = self.best_first(now, contained)
-        return {name: np.concatenate([row[name] for row in rows]) for name in ranked.columns}
+        return {name: np.concatenate([row[name] for row in rows]) for name in ranked}
 
 
 def _ranking_of(result: FitResult, candidates: Query, width: float, decision: Decision) -> _Ranking:
