@@ -1,7 +1,7 @@
 """How factors move the predicted value: elasticities, what a doubling does at each level, and Sobol indices."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -192,7 +192,7 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     samples = about.samples
     if samples < 2 or samples & (samples - 1):
         raise GenperfError(f"{samples} samples are not a power of two", hint=str(SOBOL_SAMPLES))
-    domain = _domain_of(result, about.within)
+    domain, varying, following = _domain_of(result, about.within)
     members = thinned(result.members, SOBOL_DRAWS)
     # Draws of a discrepancy differ from their expression at each point by themselves.
     walks = any(m.discrepancy is not None for m in result.members)
@@ -200,8 +200,9 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     def indices_of(samples: int, with_draws: bool = True) -> Array:
         """Return the first-order and the total indices, (2, 1 + draws, factors): the prediction's, then each draw's."""
         # At all points together: a draw is one curve.
-        blocks = 2 + len(domain.varying)
-        columns = domain.columns(_crossed_points(len(domain.varying), samples, about.seed))
+        blocks = 2 + len(varying)
+        points = dict(zip(varying, _crossed_points(len(varying), samples, about.seed), strict=True))
+        columns = _configurations(result, domain, following, points, blocks * samples)
         paths = np.empty((0, blocks * samples))
         if with_draws or walks:
             paths = curves_of(result, columns, members).paths
@@ -224,9 +225,20 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
         upper = np.maximum(upper, values[0])
         lower = np.maximum(np.minimum(lower, 2.0 * values[0] - upper), 0.0)
         columns |= {name: values[0], f"{name}_lower": lower, f"{name}_upper": upper}
-    table = pd.DataFrame({"factor": domain.varying, **columns, "over": domain.texts})
+    numeric, read = {f.name for f in result.schema.factors if f.numeric}, factors_read(result)
+    # The domain of each factor, as `1 to 64` or `3 levels`.
+    ends = {name: " to ".join(f"{v:g}" for v in domain[name]) for name in varying if name in numeric}
+    over = [ends.get(name) or f"{len(domain[name])} levels" for name in varying]
+    table = pd.DataFrame({"factor": varying, **columns, "over": over})
     table = table.sort_values("total", ascending=False, kind="stable", ignore_index=True)
-    return Sensitivity(about.of, table, samples, result.schema.target, domain.notes)
+    # Why the other factors have no index.
+    without_index = {
+        "follows from the count of workers": sorted(following),
+        "held at one value": [name for name in domain if name in read - {*varying} - following],
+        "without effect in this model": [name for name in domain if name not in read],
+    }
+    notes = tuple(f"{text}: {', '.join(names)}" for text, names in without_index.items() if names)
+    return Sensitivity(about.of, table, samples, result.schema.target, notes)
 
 
 def _crossed_points(count: int, samples: int, seed: int) -> Array:
@@ -253,53 +265,26 @@ def _indices(values: Array) -> Array:
     return np.swapaxes(np.divide(shared, variance, out=np.zeros_like(shared), where=variance > 0.0), 1, 2)
 
 
-class _Domain(Struct, frozen=True):
-    """The domain over which the factors of a model vary, independently but for those that follow from the workers."""
-
-    result: FitResult
-    #: Factor → its lowest and its highest value, or its levels.
-    values: dict[str, tuple[Any, ...]]
-    varying: list[str]
-    following: set[str]
-
-    @property
-    def texts(self) -> list[str]:
-        """The domain of each factor that varies, as `1 to 64` or `3 levels`."""
-        numeric = {f.name for f in self.result.schema.factors if f.numeric}
-        return [
-            " to ".join(f"{v:g}" for v in self.values[n]) if n in numeric else f"{len(self.values[n])} levels"
-            for n in self.varying
-        ]
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Why the other factors have no index."""
-        read = factors_read(self.result)
-        held = [name for name in self.values if name in read and name not in {*self.varying, *self.following}]
-        names_of = {
-            "follows from the count of workers": sorted(self.following),
-            "held at one value": held,
-            "without effect in this model": [name for name in self.values if name not in read],
-        }
-        return tuple(f"{text}: {', '.join(names)}" for text, names in names_of.items() if names)
-
-    def columns(self, points: Array) -> dict[str, AnyArray]:
-        """Return the configurations at points of the unit cube, (varying factors, points), by factor."""
-        u, factors = dict(zip(self.varying, points, strict=True)), {f.name: f for f in self.result.schema.factors}
-        # What does not vary is at its lowest value or first level.
-        lowest = np.zeros(points.shape[1])
-        columns = {
-            name: _spread_over_range(factors[name], values, u.get(name, lowest)) for name, values in self.values.items()
-        }
-        if self.following:
-            independent = {name: cells for name, cells in columns.items() if name not in self.following}
-            completed = moved(self.result.panel, columns, independent)
-            columns |= {name: completed[name] for name in self.following}
-        return columns
+#: Factor → its lowest and its highest value, or its levels.
+_Domain: TypeAlias = dict[str, tuple[Any, ...]]
 
 
-def _domain_of(result: FitResult, within: Mapping[str, Any]) -> _Domain:
-    """Return the domain of a model: the measured ranges and levels, or what is given `within`."""
+def _configurations(
+    result: FitResult, domain: _Domain, following: set[str], points: Mapping[str, Array], count: int
+) -> dict[str, AnyArray]:
+    """Return configurations at so many points of the unit cube, by factor; those that follow are as the workers."""
+    factors = {f.name: f for f in result.schema.factors}
+    # What does not vary is at its lowest value or first level.
+    lowest = np.zeros(count)
+    columns = {n: _spread_over_range(factors[n], values, points.get(n, lowest)) for n, values in domain.items()}
+    if following:
+        completed = moved(result.panel, columns, {n: cells for n, cells in columns.items() if n not in following})
+        columns |= {name: completed[name] for name in following}
+    return columns
+
+
+def _domain_of(result: FitResult, within: Mapping[str, Any]) -> tuple[_Domain, list[str], set[str]]:
+    """Return the domain, measured or given `within`, the factors that vary over it, and those that follow from them."""
     names, factors = model_names(within, result.schema), {f.name: f for f in result.schema.factors}
     # A single value of a factor is a list of it.
     spans = {names[name]: np.atleast_1d(values).tolist() for name, values in within.items()}
@@ -318,7 +303,7 @@ def _domain_of(result: FitResult, within: Mapping[str, Any]) -> _Domain:
     varying = [name for name in several if name not in following]
     if not varying:
         raise GenperfError("no factor varies over the domain", hint="a wider domain")
-    return _Domain(result, domain, varying, following)
+    return domain, varying, following
 
 
 def _domain(factor: Factor, values: Sequence[Any]) -> tuple[Any, ...]:

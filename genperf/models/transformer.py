@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from genperf.expression import Expression, coefficient
 from genperf.formula import Node, parse, substitute
 from genperf.models.family import Family
-from genperf.models.transformer_layout import HELD, TOKENS, TransformerLayout
+from genperf.models.transformer_layout import HELD, SWITCHED, TOKENS, TransformerLayout
 from genperf.panel import Panel
 
 #: `serial` and `overlapped` have every term, with the exchange after the backward pass or behind it. `short`, for few
@@ -150,8 +150,8 @@ def _shorter_forms(factors: Panel) -> list[Expression]:
     return [e for k, e in enumerate(expressions) if e not in expressions[k + 1 :]]
 
 
-#: Factors of a network's shape, and those whose words are switches of its layout.
-_SHAPE, _SWITCHED = ("sequence", "layers", "hidden"), ("zero", "recomputation", "offload")
+#: Factors of a network's shape.
+_SHAPE = ("sequence", "layers", "hidden")
 
 FAMILY = Family(
     name="transformer",
@@ -163,7 +163,7 @@ FAMILY = Family(
     purpose="steps of a transformer split by data, tensor, pipeline and context parallelism",
     requires=("data_parallel", "global_batch"),
     uses=("parameters", "tensor_parallel", "pipeline_parallel", "micro_batch", "nodes", *_SHAPE),
-    supposes=("context_parallel", "expert_parallel", "virtual_stages", "micro_batches", *_SWITCHED),
+    supposes=("context_parallel", "expert_parallel", "virtual_stages", "micro_batches", *SWITCHED),
     build=_shorter_forms,
 )
 
@@ -263,7 +263,7 @@ MEMORY = Family(
     purpose="memory of a device that trains a transformer",
     requires=("data_parallel", "micro_batch"),
     uses=("parameters", "tensor_parallel", "pipeline_parallel", "global_batch", *_SHAPE, "heads"),
-    supposes=("context_parallel", "expert_parallel", "micro_batches", "vocabulary", *_SWITCHED),
+    supposes=("context_parallel", "expert_parallel", "micro_batches", "vocabulary", *SWITCHED),
     build=build_memory,
     quantity="memory",
 )

@@ -6,9 +6,7 @@ multiply the terms by exp(level); a factor that the table lacks is supposed.
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cached_property
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from genperf.errors import ModelError, did_you_mean
@@ -21,51 +19,41 @@ from genperf.table import Factor
 from genperf.vocabulary import section, words_of
 from genperf.vocabulary.names import ALIASES, WAYS
 
+#: The factors whose words are switches of a layout, and what messages call such a word.
+SWITCHED = {
+    "zero": "stage of ZeRO or FSDP",
+    "recomputation": "kind of recomputation",
+    "offload": "kind of offload",
+}
 
-class Words(Struct, frozen=True, dict=True):
-    """The words of one switch: those of the section `switches` of the vocabulary, each with its number."""
 
-    canonical: str  #: The factor.
-    meaning: str  #: In messages.
-
-    @cached_property
-    def values(self) -> dict[str, float]:
-        """The number of each word: `off` and the like are 0, `on` and the like 1, for every switch."""
-        section_words = section("switches")
-        values = dict.fromkeys(section_words["off"], 0.0)
-        # A switch, a number, and its words: `"recomputation 0.1" = ["selective"]`.
-        for canonical_and_number, words in section_words.items():
-            canonical, _, number = canonical_and_number.partition(" ")
-            if canonical == self.canonical:
-                of_every_switch = section_words["on"] if number == "1" else ()
-                values |= dict.fromkeys((*of_every_switch, *words), float(number))
-        return values
-
-    def value(self, level: str, column: str) -> float:
-        """Return the number of a word, in which case, blanks, `-` and `_` do not matter."""
-        word = _word(level)
-        if word in self.values:
-            return self.values[word]
-        hint = did_you_mean(word, self.values) or f"one of {', '.join(self.values)}; or leave the column out"
-        raise ModelError(f"column '{column}': '{level}' is no {self.meaning} that is known", hint=hint)
+def number_of_word(switched: str, level: str, column: str) -> float:
+    """Return the number of a switch's word, in which case, blanks, `-` and `_` do not matter."""
+    # `off` and the like are 0, `on` and the like 1, for every switch.
+    switches, word = section("switches"), _word(level)
+    numbers = dict.fromkeys(switches["off"], 0.0)
+    # A switch, a number, and its words: `"recomputation 0.1" = ["selective"]`.
+    for canonical, _, number, words in ((*name.partition(" "), words) for name, words in switches.items()):
+        if canonical == switched:
+            numbers |= dict.fromkeys((*(switches["on"] if number == "1" else ()), *words), float(number))
+    if word not in numbers:
+        hint = did_you_mean(word, numbers) or f"one of {', '.join(numbers)}; or leave the column out"
+        raise ModelError(f"column '{column}': '{level}' is no {SWITCHED[switched]} that is known", hint=hint)
+    return numbers[word]
 
 
 def _word(level: str) -> str:
     return re.sub(r"[\s_-]+", "", level.lower())
 
 
-ZERO = Words("zero", "stage of ZeRO or FSDP")
-RECOMPUTATION = Words("recomputation", "kind of recomputation")
-OFFLOAD = Words("offload", "kind of offload")
-
-
-def _indicator(factors: Panel, words: Words, number: Callable[[float], float]) -> Node | None:
+def _indicator(factors: Panel, switched: str, number: Callable[[float], float]) -> Node | None:
     """Return a switch as Σ_k (number(k) − number(k − 1))·(1 where the stage ≥ k) of its column."""
-    factor = factors.named(words.canonical)
+    factor = factors.named(switched)
     if factor is None:
         return None
     if not factor.numeric:
-        return _of_levels(factor, {level: number(words.value(level, factor.name)) for level in factor.levels})
+        of_words = {level: number(number_of_word(switched, level, factor.name)) for level in factor.levels}
+        return _of_levels(factor, of_words)
     changes = [(k, number(float(k)) - number(k - 1.0)) for k in range(1, int(factor.upper) + 1)]
     stage = Name(factor.name)
     addends = [call("where", call("greater_equal", stage, float(k)), change, 0.0) for k, change in changes if change]
@@ -97,17 +85,17 @@ TOKENS = "micro_batch*sequence/context_parallel"
 #: The width where the layers are known.
 WIDTH_OF_LAYERS = "(parameters/(12*layers))**0.5"
 SHAPE = ("parameters", "layers", "hidden")
-#: Switches of a layout, each with the words that it is read from and a number of these: ZeRO at least 1, 2, 3; the
+#: Switches of a layout, each with the factor that it is read from and a number of its words: ZeRO at least 1, 2, 3; the
 #: recomputed share of the forward pass, whether whole layers are recomputed, and whether the scores of the attention
 #: are; and whether the optimizer is offloaded.
-SWITCHES: dict[str, tuple[Words, Callable[[float], float]]] = {
-    "sharded": (ZERO, lambda stage: float(stage >= 1)),
-    "gradients_sharded": (ZERO, lambda stage: float(stage >= 2)),
-    "gathered": (ZERO, lambda stage: float(stage >= 3)),
-    "recomputed": (RECOMPUTATION, lambda share: share),
-    "layers_recomputed": (RECOMPUTATION, lambda share: float(share >= 1.0)),
-    "scores_recomputed": (RECOMPUTATION, lambda share: float(share > 0.0)),
-    "offloaded": (OFFLOAD, lambda offloaded: offloaded),
+SWITCHES: dict[str, tuple[str, Callable[[float], float]]] = {
+    "sharded": ("zero", lambda stage: float(stage >= 1)),
+    "gradients_sharded": ("zero", lambda stage: float(stage >= 2)),
+    "gathered": ("zero", lambda stage: float(stage >= 3)),
+    "recomputed": ("recomputation", lambda share: share),
+    "layers_recomputed": ("recomputation", lambda share: float(share >= 1.0)),
+    "scores_recomputed": ("recomputation", lambda share: float(share > 0.0)),
+    "offloaded": ("offload", lambda offloaded: offloaded),
 }
 
 
@@ -116,7 +104,7 @@ class TransformerLayout:
 
     def __init__(self, factors: Panel) -> None:
         self.factors = factors
-        switches = {name: _indicator(factors, words, number) for name, (words, number) in SWITCHES.items()}
+        switches = {name: _indicator(factors, switched, number) for name, (switched, number) in SWITCHES.items()}
         zero = factors.named("zero")
         if zero is not None and factors.named("offload") is None:
             # A word of ZeRO may mean an offloaded optimizer as well: `ZeRO-Offload`.
@@ -180,5 +168,4 @@ class TransformerLayout:
 
 def switch_columns(factors: Panel) -> list[Factor]:
     """Return the factors that are switches of a layout."""
-    named = (factors.named(words.canonical) for words in (ZERO, RECOMPUTATION, OFFLOAD))
-    return [factor for factor in named if factor is not None]
+    return [factor for factor in map(factors.named, SWITCHED) if factor is not None]

@@ -249,7 +249,9 @@ def scaling(
             "measured up to here", (largest, 1.0), xycoords=("data", "axes fraction"), xytext=(-4, -4),
             textcoords="offset points", rotation=90, ha="right", va="top", fontsize=7, color=FAINT,
         )  # fmt: skip
-    _label_axes(ax, answer, x, rate_unit(target.samples) if rates else shown(heading(target)))
+    doubling_axis(ax, answer.along, x)
+    ax.set_ylabel(rate_unit(target.samples) if rates else shown(heading(target)))
+    _subtitled(ax, answer)
     legend(ax)
     return figure
 
@@ -259,13 +261,6 @@ def _drawn_columns(answers: Sequence[Scaling]) -> tuple[str, str, str]:
     target = answers[0].quantity
     rates = bool(target.throughput) and all(THROUGHPUT[0] in answer.curve for answer in answers)
     return THROUGHPUT if rates else (target.name, "lower", "upper")
-
-
-def _label_axes(ax: Any, answer: Scaling, x: Array, label: str) -> None:
-    """Name the axes of a figure along the workers, and where it is drawn."""
-    doubling_axis(ax, answer.along, x)
-    ax.set_ylabel(label)
-    _subtitled(ax, answer)
 
 
 def _subtitled(ax: Any, answer: Scaling) -> None:
@@ -326,7 +321,9 @@ def efficiency(answer: Scaling) -> Figure:
         if np.isfinite(count):
             label = f"{100.0 * level:g} % at {count:.4g}"
             ax.plot([count], [100.0 * level], "D", color=VERMILION, markersize=7, label=label)
-    _label_axes(ax, answer, x, f"scaling efficiency (% of {shown(answer.along)} = {answer.reference:g})")
+    doubling_axis(ax, answer.along, x)
+    ax.set_ylabel(f"scaling efficiency (% of {shown(answer.along)} = {answer.reference:g})")
+    _subtitled(ax, answer)
     ax.set_ylim(0.0, _upper_limit(high))
     legend(ax)
     return figure

@@ -233,8 +233,6 @@ def _constants(result: FitResult, interval: float) -> list[list[Any]]:
 
 def _doublings(result: FitResult, interval: float) -> dict[str, Any] | None:
     """Return by what doubling each factor multiplies the value at each level; None where no categorical one varies."""
-    if not any(len(factor.levels) > 1 for factor in result.schema.factors):
-        return None
     by_level = doublings_by_level(result, interval=interval)
     if by_level.empty:
         return None

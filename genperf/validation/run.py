@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from msgspec import Struct
-from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Integers, Objects
 from genperf.attribution.answers import Importance, Line, PrintedAnswer
@@ -372,7 +371,8 @@ def _outcomes(tasks: Sequence[Task], engine: Engine, progress: Callable[[int, in
     outcomes: dict[int, Outcome] = {}
     for number, outcome in run(predicted, tasks, engine):
         if isinstance(outcome, Lost):
-            outcome = _refusal(tasks[number].data, FitError(outcome.reason))
+            answers = np.full((5, len(tasks[number].data)), [[None]] * 4 + [[outcome.reason]], dtype=object)
+            outcome = Outcome(answers, FitError(outcome.reason))
         outcomes[number] = outcome
         if progress is not None:
             progress(len(outcomes), len(tasks))
@@ -380,36 +380,26 @@ def _outcomes(tasks: Sequence[Task], engine: Engine, progress: Callable[[int, in
 
 
 def predicted(task: Task) -> Outcome:
-    """Return the predictions of a task and its time; a refusal is an outcome too."""
-    start = time.perf_counter()
-    try:
-        outcome = _by_group(task)
-    except GenperfError as error:
-        outcome = _refusal(task.data, error)
-    return replace(outcome, seconds=time.perf_counter() - start)
-
-
-def _refusal(data: pd.DataFrame, error: GenperfError) -> Outcome:
-    """Return the outcome of a task that predicts nothing: the error's message is the reason at each row."""
-    return Outcome(np.array([[None] * len(data)] * 4 + [[error.message] * len(data)], dtype=object), error)
-
-
-def _by_group(task: Task) -> Outcome:
-    """Fit, and predict group by group; a group without predictions does not stop the others."""
-    answers, errors = np.full((5, len(task.data)), None, dtype=object), list[GenperfError]()
-    if not len(task.data):
+    """Fit, and predict group by group, in some time; a group without predictions does not stop the others."""
+    start, count, errors = time.perf_counter(), len(task.data), list[GenperfError]()
+    answers, refusal = np.full((5, count), None, dtype=object), None
+    if not count:
         return Outcome(answers)
-    predict = (_learner if task.model in LEARNERS else _model)(task)
-    rows_of_group = rows_by_group({name: labels(task.data[name]) for name in task.train.group}, len(task.data))
-    for key, rows in rows_of_group.items():
-        try:
-            answers[:, rows] = predict(key, task.data.iloc[rows].reset_index(drop=True))
-        except GenperfError as error:
-            errors.append(error)
-            answers[4, rows] = error.message
-    if len(errors) == len(rows_of_group):
-        raise errors[0]
-    return Outcome(answers)
+    rows_of_group = rows_by_group({name: labels(task.data[name]) for name in task.train.group}, count)
+    try:
+        predict = (_learner if task.model in LEARNERS else _model)(task)
+        for key, rows in rows_of_group.items():
+            try:
+                answers[:, rows] = predict(key, task.data.iloc[rows].reset_index(drop=True))
+            except GenperfError as error:
+                errors.append(error)
+                answers[4, rows] = error.message
+        if errors and len(errors) == len(rows_of_group):
+            raise errors[0]
+    except GenperfError as error:
+        # Of a task that predicts nothing one reason is that of all rows.
+        answers[4], refusal = error.message, error
+    return Outcome(answers, refusal, time.perf_counter() - start)
 
 
 def _model(task: Task) -> Callable[[Key, pd.DataFrame], Any]:
