@@ -50,7 +50,12 @@ def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any],
             raise TableError(source.ragged[0].complaint, where=source.name, hint=hint)
         write_whole(as_read, as_csv(source))
         if not opened.given.whole:
-            _show_source(source, out)
+            # How it was understood, without a role of any column.
+            columns, steps = list(source.columns), [str(step) for step in source.steps]
+            if not out.written({"source": source.name, "rows": len(source), "columns": columns, "steps": steps}):
+                tell(f"{source.name}: {counted(len(source), 'row')}, {counted(len(columns), 'column')}")
+                _show_rows(source, out)
+                out.notes(source.steps)
             return
     if verbose:
         tell_all(f"{name}: {meaning}" for name, meaning in opened.reading.table_columns.items())
@@ -150,16 +155,6 @@ def _range_of(table: Table) -> str:
         low, high = float(rates.min()), float(rates.max())
     smallest, largest, unit = texts_in_unit(low, high, unit=unit)
     return f"{name}: {f'{column}, ' if column != name else ''}{smallest} to {largest} {unit}".rstrip()
-
-
-def _show_source(source: Source, out: Output) -> None:
-    """Show how a table was understood, without a role of any column."""
-    columns, steps = list(source.columns), [str(step) for step in source.steps]
-    if out.written({"source": source.name, "rows": len(source.lines), "columns": columns, "steps": steps}):
-        return
-    tell(f"{source.name}: {counted(len(source.lines), 'row')}, {counted(len(source.columns), 'column')}")
-    _show_rows(source, out)
-    out.notes(source.steps)
 
 
 def _show_rows(source: Source, out: Output) -> None:

@@ -11,7 +11,7 @@ import click
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
 from genperf.cli.output import Output
-from genperf.errors import GenperfError
+from genperf.errors import GenperfError, attempted
 
 if TYPE_CHECKING:
     from genperf.result import FitResult
@@ -97,7 +97,7 @@ def optimize(
     from genperf.formula import names_read
     from genperf.formula.amounts import with_amounts
     from genperf.panel.phrases import OF_STEPS
-    from genperf.panel.quantities import training_of
+    from genperf.panel.quantities import price_of, training_of
     from genperf.search.space import usual_grid
 
     aim |= _one_of(aim, "minimize", "maximize") | _one_of(aim, "steps", "samples", "tokens")
@@ -130,10 +130,12 @@ def optimize(
         varied, conditions = proposed.over, proposed.where
         out.notes(proposed.notes)
     within, money, samples = (amount_of(aim[name], f"--{name}") for name in ("deadline", "budget", "samples"))
+    # A price may be a formula, for a second.
+    price = attempted(price_of, aim["price"])
     job = search.Job(
         steps=formulas.get("steps"),
         per=aim["per"],
-        price=per_second(aim["price"]),
+        price=aim["price"] if isinstance(price, GenperfError) else repr(price.per_second),
         samples=samples,
         price_text=aim["price"] if "/" in aim["price"] else "",
         work=formulas.get("work"),
@@ -166,13 +168,3 @@ def in_formulas(result: FitResult, values: Mapping[str, str], formulas: Iterable
     factors = {factor.name: factor.numeric for factor in result.panel.factors}
     names = names_read(formulas, [name for name, numeric in factors.items() if not numeric])
     return {n: text for n, text in values.items() if n in names and result.panel.meant(n) == n and n not in factors}
-
-
-def per_second(price: str) -> str:
-    """Return a price of a machine and a second: of `3.06/h` the number, of a formula the formula."""
-    from genperf.panel.quantities import price_of
-
-    try:
-        return repr(price_of(price).per_second)
-    except GenperfError:
-        return price
