@@ -447,6 +447,12 @@ class _Words(Meanings, dict=True):
             # `3x the tokens`
             return None
         end = sign - len(rest.split()) if device else place + 1
+        of_device = self.cell(device["device"]) if device and _ALTERNATIVE.fullmatch(self.word(end)) else None
+        beside = self.longest(end + 1, self.cell)[0]
+        if of_device and beside and of_device[0] == beside[0] and "nodes" not in device:
+            # `8 gpus A100 vs H100`: the count is of both.
+            self.phrases.append(of_device)
+            return end, "devices", f"{device['devices']:g}"
         return end, SCALE, " ".join(self.words[place:end])
 
     def read_counted(self, place: int) -> Phrase | None:

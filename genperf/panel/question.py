@@ -345,8 +345,8 @@ def _cell_of_device(legend: Legend, device: str) -> dict[str, str] | None:
     column = next((n for n, levels in texts.items() if all(map(device_in, levels))), "")
     if not column:
         return {} if legend.is_in_all_names(device) or in_title(device, legend.title) else None
-    of_all_runs = column in legend.names and all(device_in(cell) == device_in(device) for cell in texts[column])
-    return {} if of_all_runs else {column: device}
+    is_of_all_runs = all(device_in(cell) == device_in(device) for cell in texts[column])
+    return {} if is_of_all_runs else {column: device}
 
 
 def _column_of_setting(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:

@@ -329,6 +329,8 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
         line = FORMS.glued_ways.sub(lambda ways: re.sub(r"[-_/x]?([a-zA-Z]+)(\d+)", r", \1=\2", ways[0])[2:], line)
     if "atch" in line or "bs" in line.lower():
         line = FORMS.batch_of_one.sub(_batch_of_one, FORMS.batch_of_each.sub(r"batch per \g<device>: \g<value>", line))
+    if "(" in line:
+        line = FORMS.count_in_brackets.sub(r"(\g<key>=\g<value>)", line)
     if "s " in line.lower():
         line = FORMS.plural_before.sub(r"\g<begin>\g<key>=\g<value>", line)
     size = FORMS.size_before.search(line)
@@ -985,11 +987,15 @@ def _add_devices_of_nodes(runs: Sequence[Run], lines: Sequence[str]) -> None:
     keys = [{meant_by(k): k for k in run.values if meant_by(k) in _COUNTED_IN_RUNS} for run in runs]
     counts = [{of: run.values[k][-1] for of, k in names.items()} for run, names in zip(runs, keys, strict=True)]
     are_counts = all(isinstance(count, float) and count > 0.0 for of_run in counts for count in of_run.values())
-    are_nodes = all("nodes" in of_run and of_run.keys() <= {*LEVELS, *WAYS} for of_run in counts)
+    # `1 GPU: 58 images/s` above `1 node: 221 images/s (4 GPUs)` ran on a part of a node.
+    of_devices = [of_run["workers"] for of_run in counts if "nodes" not in of_run and "workers" in of_run]
+    of_nodes = [of_run for of_run in counts if "nodes" in of_run]
+    are_nodes = all(of_run.keys() <= {*LEVELS, *WAYS} for of_run in counts)
+    are_nodes &= len(runs) == len(of_nodes) + len(of_devices) > len(of_devices)
     if len(runs) < 2 or not are_counts or not are_nodes:
         return
     texts = [line for line in lines[:MOST_NAMES] if not _has_result(line)]
-    of_both = [of_run["workers"] / of_run["nodes"] for of_run in counts if "workers" in of_run]
+    of_both = [of_run["workers"] / of_run["nodes"] for of_run in of_nodes if "workers" in of_run]
     # `1 node (8x A100): 22 images/s` above `2 nodes: 43 images/s`, and `4 nodes, 8 GPUs each` above runs on fewer.
     of_each = {float(match["value"]) for match in map(FORMS.of_each.search, texts) if match}
     sizes = {*of_both} if 0 < len(of_both) < len(runs) else of_each
@@ -997,6 +1003,9 @@ def _add_devices_of_nodes(runs: Sequence[Run], lines: Sequence[str]) -> None:
         sizes = {float(m["value"]) for m in map(FORMS.product.search, texts) if m}
     if len(sizes) != 1 or not 1.0 <= max(sizes) <= MOST_OF_A_NODE or not max(sizes).is_integer():
         return
+    if max(of_devices, default=0.0) > max(sizes):
+        return
+    devices = next((names["workers"] for names in keys if of_both and "workers" in names), "devices")
     for run, names, of_run in zip(runs, keys, counts, strict=True):
         if names.get("workers") in run.carried:
             run.values[names["workers"]] = [of_run["nodes"] * max(sizes)]
@@ -1004,8 +1013,10 @@ def _add_devices_of_nodes(runs: Sequence[Run], lines: Sequence[str]) -> None:
             # `16 GPUs: 31 s` below a cluster of `4 nodes x 8 V100` ran on two.
             run.values[names["nodes"]] = [float(-(-of_run["workers"] // max(sizes)))]
             run.forget({key for key in run.values.keys() - run.of_result if meant_by(key) == "workers"})
+        elif "nodes" not in names:
+            run.add(next(of_other["nodes"] for of_other in keys if "nodes" in of_other), 1.0)
         elif "workers" not in names:
-            run.add(*(("devices", of_run["nodes"] * max(sizes)) if of_both else ("devices per node", max(sizes))))
+            run.add(*((devices, of_run["nodes"] * max(sizes)) if of_both else ("devices per node", max(sizes))))
 
 
 def _note_moment(run: Run, line: str, facts: Sequence[tuple[str, Any, str]]) -> None:
@@ -1061,7 +1072,8 @@ def _with_one_time(runs: list[Run], lines: Sequence[str]) -> list[Run]:
             else f"{match['step'] or match['of_step']} time"
             for match in matches
         ]
-        named = [*dict.fromkeys(map(str.lower, named))]
+        # `8 GPUs took 5 h, 16 GPUs 3 h` is all of one time.
+        named = [*dict.fromkeys(map(str.lower, named))] or (["time"] if len(names) > 1 else [])
     if len(named) > 1 and len({header_of(key).of for key in named}) == 1:
         # `1m31s per epoch` and `48 s/epoch`
         named = [min(named, key=lambda key: (-sum(key in of_run for of_run in times), key))]

@@ -178,9 +178,9 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         # `(images/s)` below the table
         tables[0] = likeliest, steps_to_table, ", ".join(filter(None, (title, below)))
     source = _likeliest_source(tables, name, separator, [*steps, *several_blocks], drawn)
-    lines, (first, last) = text.splitlines(), (int(end(source.lines, default=0)) for end in (min, max))
+    lines, last = text.splitlines(), int(max(source.lines, default=0))
     # Above a header in the first line stands nothing, and above a drawn table its caption.
-    above = [source.caption] if drawn else lines[: max(first - 2, 0)][:FIRST_ROWS]
+    above = [source.caption] if drawn else lines[: max(likeliest[0][0] - 1, 0)][:FIRST_ROWS]
     around = [] if source.tables else [*filter(str.strip, lines[last:])][:LINES_BELOW]
     is_of_ratios = any(map(is_relative, source.cells)) and not any(map(is_result, source.cells))
     source = _with_baseline(source, [*above, *around]) if is_of_ratios else source
@@ -759,17 +759,28 @@ def keyed_lines(text: str) -> str | None:
     lines = [_named_row(_UNIT_BEHIND.sub(r"\1 (\3):\2", line)) for line in lines]
     cut = (re.split(r":?\s{2,}|\t+|:\s", line) for line in lines)
     # `GPUs: 1 2 4 8`, `GPUs: 1, 2, 4, 8`
-    cut = (
-        [row[0], *row[1].split(", " if ", " in row[1] else " ")] if len(row) == 2 and " " in row[1] else row
-        for row in cut
-    )
+    cut = ([row[0], *(number for cell in row[1:] for number in _numbers_beside(cell))] for row in cut)
     rows = {k: row for k, row in enumerate(cut) if len(row) > 3}
     keyed = {k: row for k, row in rows.items() if _is_keyed(row)}
     counts = [k for k, row in keyed.items() if _counts_runs(row)]
     if len(counts) != 1 or (counts[0] == 0 and ":" not in lines[0]):
         return None
     columns = _upright([row for row in keyed.values() if len(row) == len(keyed[counts[0]])])
-    return None if columns is None else "\n".join(map("\t".join, columns))
+    # What states sizes and prices of all runs stays above them.
+    above = [f"# {line}" for k, line in enumerate(lines) if k not in rows and _states_a_size(line)]
+    return None if columns is None else "\n".join([*above, *map("\t".join, columns)])
+
+
+def _numbers_beside(cell: str) -> list[str]:
+    """Return numbers that a blank or a comma parts, `1, 2, 4`, each by itself; another cell as it is."""
+    cells = cell.split(", " if ", " in cell else " ")
+    return [cell] if None in map(parts_of, cells) else cells
+
+
+def _states_a_size(line: str) -> bool:
+    """Tell whether a line around a table states sizes or a price of all its runs."""
+    keys = [key for key, _, unit in facts_of(line.strip("# \t")) if not unit]
+    return any(canonical_of(key) in (*SIZES, "devices_per_node") or is_price(key) for key in keys)
 
 
 def _named_row(line: str) -> str:
