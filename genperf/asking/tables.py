@@ -20,6 +20,7 @@ from genperf.arrays import Array, Mask
 from genperf.asking.answer import UNMEASURED, Answer, Value, wanted_of, with_limit
 from genperf.asking.ask import (
     ONE,
+    ONE_VALUE,
     Measured,
     Question,
     facts_at,
@@ -34,7 +35,7 @@ from genperf.asking.ask import (
 from genperf.asking.energy import energy_of
 from genperf.asking.one_run import row_in, row_of_note, row_of_run, run_answer
 from genperf.errors import GenperfError, Note, TableError, attempted, counted, did_you_mean, listed
-from genperf.facts import Facts, Plan, Planned
+from genperf.facts import Facts, Paid, Plan, Planned
 from genperf.fitting import fit_prepared, model_of, prepared_auto
 from genperf.fitting.model import Model
 from genperf.formula import Node, evaluate, names_in, parse, quote_name, values_of
@@ -69,6 +70,7 @@ from genperf.vocabulary.names import (
     WAYS,
     canonical_of,
     column_named,
+    column_of,
     command_about,
     counts_devices,
     counts_scale,
@@ -78,7 +80,7 @@ from genperf.vocabulary.names import (
     words_in,
 )
 from genperf.words.growth import plan_in_short
-from genperf.words.numbers import duration_text, join_values, rate_unit, three_digits, with_unit
+from genperf.words.numbers import duration_text, join_values, rate_unit, three_digits, whole_percent, with_unit
 from genperf.words.verdict import BLIND, fits_text, trust_text
 
 #: What a question is about, beside a model: one run by column, or a table.
@@ -564,6 +566,9 @@ def ask_recognised(
         answer = with_limit(_measured(opened, reading), question.limit)
         if question.plan or question.training.tokens:
             answer = replace(answer, answers=(_time_of_work(answer, question),))
+        if question.price is not None:
+            cost = _cost_of(answer.answers[0], question.price, reading, rows_with(reading, opened.at))
+            answer = replace(answer, answers=(*answer.answers, cost))
         return replace(answer, notes=(*notes_of_question, *answer.notes))
     reading, resolved = opened.reading, _requested_cells(opened)
     series, notes = _series(reading, resolved), list[str]()
@@ -658,6 +663,25 @@ def _time_of_work(answer: Answer, question: Question) -> Value:
     if is_limited:
         what = "the runs are of one configuration: how many a training needs is answered of several counts"
     raise TableError(what, hint="of one run in words as well: genperf 8xh100 7B 76800tok/s --tokens 300B")
+
+
+def _cost_of(value: Value, price: Paid, reading: Reading, rows: Mask) -> Value:
+    """Return what a time costs that was measured of one configuration, or a million samples of a rate, as a value."""
+    columns, of, header = reading.columns, price.per or "workers", header_of(value.quantity)
+    counted_by = next(filter(None, (column_of(name, columns) for name in (of, "workers", "nodes"))), None)
+    machines = None if counted_by is None or header.shared else float(np.median(columns[counted_by].values[rows]))
+    if of == "workers" and meant_by(counted_by or "") == "nodes" and (each := column_of("devices_per_node", columns)):
+        machines = float(np.median((columns[str(counted_by)].values * columns[each].values)[rows]))
+    if not (machines and header.kind in ("time", "rate")):
+        raise TableError("the price is that of a machine, and no column counts them", hint="a column gpus or nodes")
+    above, below = TIME_UNITS.get(value.unit if header.kind == "time" else header.unit, (1.0, 1.0))
+    paid = price.per_second * machines * above / below
+    amounts = [1e6 * paid / end if header.kind == "rate" else paid * end for end in value.expected.ends]
+    name = f"cost per million {header.counted}" if header.kind == "rate" else "cost"
+    expect = f"It costs {three_digits(amounts[0])} {price.currency}".strip() + f" at {price.text}."
+    texts = {**value.texts, "expect": expect}
+    ends = {"value": amounts[0], "lower": min(amounts), "upper": max(amounts)}
+    return replace(value, quantity=name, unit=price.currency, texts=texts, **ends)
 
 
 def _doubt_of(reading: Reading, value: Measured, rows: Mask) -> str:
@@ -1058,7 +1082,22 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if values is None:
             return ""
         named = {n: text for n, text in requested.items() if n in self.opened.at or n == self.reading.scale}
+        if values[3] == ONE_VALUE and (efficiency := self._efficiency(name, rows)) is not None:
+            values = *values[:3], f"{whole_percent(efficiency)} % efficiency"
         return measured_text(name, self._unit(name), values, named)
+
+    def _efficiency(self, name: str, rows: Mask) -> float | None:
+        """Return the measured rate of each worker over that at the smallest count; None without a rate or for that."""
+        column, scale = self.reading.columns[name], self.reading.scale
+        if column.kind != "rate" or scale is None or not counts_devices(scale):
+            return None
+        counts = self.reading.columns[scale].values
+        smallest = self.series.rows & (counts == np.min(counts[self.series.rows]))
+        if (rows & smallest).any():
+            return None
+        of_each = column.values / (1.0 if column.header.shared else counts)
+        efficiency = float(np.nanmedian(of_each[rows]) / np.nanmedian(of_each[smallest]))
+        return efficiency if np.isfinite(efficiency) else None
 
     @property
     def _counts(self) -> Array:

@@ -576,8 +576,8 @@ class _Words(Meanings, dict=True):
         return option, value if of_one == 1.0 else f"{(amount(value) or 0.0) / of_one:.15g}"
 
     def read_steps(self, value: str) -> tuple[str, str]:
-        """Return so many steps as an option."""
-        return "--samples", value if "steps" in self.work_counted else f"{value}{OF_STEPS}"
+        """Return so many steps as an option, plain where the runs count nothing else."""
+        return "--samples", value if self.work_counted == {"steps"} else f"{value}{OF_STEPS}"
 
     def limited_by(self, place: int, value: str, noun: str) -> tuple[str, str] | None:
         """Read a limit with what keeps it: `under 5 kW`, `40 GB`, `p99 below 300 ms`; None where it is none.

@@ -455,14 +455,16 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         It is work where what was measured is divided by it.
         """
         of_plan = {"samples", "tokens"} & self.options.keys()
-        divisors = self.reading.divisors
+        table = replace(self, alone=len(self.source) == 1)
+        divisors, measured = table.reading.divisors, table.reading.with_role("measured")
         # Beside a rate of all it is asked how long so many `Tokens seen` take; `seq` is a setting.
-        has_rate = any(c.kind == "rate" and not c.header.shared for c in self.reading.with_role("measured"))
+        has_rate = any(c.kind == "rate" and not c.header.shared for c in measured)
         of_runs = {n for n in names if has_rate and canonical_of(n) is None and "_" in plain_name(n)}
         # `epoch` numbers those of each run, whose times are of one.
         others = {n: text for n, text in self.at.items() if n not in names}
-        timed = frozenset().union(*(words_in(c.name) for c in self.reading.with_role("measured") if c.kind == "time"))
-        numbering = {*replace(self, at=others).reading.names_in_role("repeat")} & {*names}
+        timed = frozenset().union(*(words_in(c.name) for c in measured if c.kind == "time"))
+        timed |= STEP_WORDS if any({c.header.of, c.header.counted} & STEP_WORDS for c in measured) else set()
+        numbering = {*replace(table, at=others).reading.names_in_role("repeat")} & {*names}
         of_runs |= {n for n in numbering if plain_name(n).removesuffix("s") in timed}
         amounts = {n: amount(self.at[n]) for n in names if n in divisors or n in of_runs}
         counted = [(n, number) for n, number in amounts.items() if number is not None]

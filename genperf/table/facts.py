@@ -316,6 +316,8 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
         line = FORMS.kind_before_product.sub(r"\g<value>x \g<kind>", line)
         line = FORMS.nodes_by_devices.sub(_nodes_and_devices, line)
     line_as_written, product, tpus = line, None, SLICE.search(line) if "-" in line else None
+    if " every " in line:
+        line = FORMS.every.sub(" took ", line)
     if "/" in line:
         line = FORMS.duration_of_each.sub(r"\g<time> per ", line)
     if " / s" in line:
@@ -648,7 +650,9 @@ def _is_no_pair(match: re.Match[str], key: str, value: str, unit: str, counts: b
     """Tell whether a key and its value are of a sentence, a bar of progress, or a count before what was measured."""
     behind, is_count, start = match.string[match.end("value") :], _is_count(key), match.start("value")
     # `the answer is 42`, `it was 3 hours ago`; a rate is named by its unit, whatever the words before it.
-    of_a_sentence = bool(match["is"]) and not (is_count or (canonical_time(unit) and not key_of_step(key)))
+    of_a_sentence = bool(match["is"]) and not (
+        is_count or bandwidth_of(key, unit) or (canonical_time(unit) and not key_of_step(key))
+    )
     # `4 GPUs: 95 %`, `4 GPUs: 385 training img/s`, and `Throughput: 1 GPU: 250 img/s`.
     rate = FORMS.alone.match(match.string, start) if counts else None
     is_of_count = counts and ("." in value or behind[:1] == "%" or (rate is not None and _measures(rate["unit"])))
@@ -749,8 +753,9 @@ def _bare_key(key: str) -> str:
     bracket = re.search(r" *\(([^()]*)\)$", key)
     if bracket is not None and not is_result(f"x ({bracket[1]})"):
         key = key[: bracket.start()]
+    key = FORMS.sentence_before.sub("", key)
     key = FORMS.other_facts.sub("", FORMS.of_a_counter.sub("", key)) or key
-    words = FORMS.sentence_before.sub("", key).strip(" -_.").split(" ")
+    words = key.strip(" -_.").split(" ")
     # `building a mesh with world_size`, `we saw that the time`: a key behind a sentence.
     joint = max((place for place, word in enumerate(words[:-1]) if word.lower() in _JOINTS), default=-1)
     words = words[joint + 1 :]
@@ -942,11 +947,13 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
                     runs.append(run := run.following(number))
                 if counted_keys and measured_keys:
                     run.forget(run.carried & run.of_result - counted_keys)
-                run.add(key, value, unit, tested and not of_settings)
+                run.add(
+                    key, value, unit, tested and not of_settings and _words_of(key).isdisjoint(words_of("log.trained"))
+                )
                 run.heading = run.heading or (heading_text if is_result(key, unit) else "")
             run.of_result |= counted_keys if measured_keys else set()
             # `8 nodes: out of memory` below a run of four is of eight.
-            if not run.failure and (failure := failure_of(text if len(texts) > 1 else line)):
+            if not run.failure and (failure := failure_of(text if len(texts) > 1 else _sentence_of_result(line))):
                 run.failure, run.heading = failure, run.heading or heading_text
         run.has_row |= names_a_run
         if not tested:
@@ -958,6 +965,9 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
     for run in runs:
         _add_pace(run)
     _add_devices_of_nodes(runs, lines)
+    devices = {match["value"] for match in map(FORMS.used.search, lines[:MOST_NAMES]) if match is not None}
+    if len(runs) == len(devices) == 1 and runs[0].measured and not any(map(_is_count, runs[0].values)):
+        runs[0].add("devices", float(min(devices)))
     _add_settings_below(runs, lines)
     return _with_headings(_with_one_time(_with_one_result(_without_setup(runs)), lines), lines)
 
@@ -1285,6 +1295,11 @@ def _with_words_of_first(line: str) -> str:
 
             return f"{begin}{pair(words)}{further.sub(lambda match: f', {pair(match)}', pairs)}"
     return line
+
+
+def _sentence_of_result(line: str) -> str:
+    """Return the first sentence of a line that has a result: `3 h on 2 GPUs. With more OOM` is of no failed run."""
+    return next(filter(_has_result, re.split(r"(?<=[^\W\d][.!?])\s+(?=[A-Z])", line)), line)
 
 
 def _clauses_of_runs(clauses: Sequence[str]) -> list[str] | None:
