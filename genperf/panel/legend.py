@@ -88,9 +88,11 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         return {n: entry.levels[0] for n, entry in self.columns.items() if entry.distinct == 1 and entry.levels}
 
     @cached_property
-    def has_jobs(self) -> bool:
-        """Whether a column has the times of work that all workers share."""
-        return any(header.kind == "time" and header.of == "job" for header in map(header_of, self.columns))
+    def is_of_steps(self) -> bool:
+        """Whether columns have rates or times of steps, and none those of work that all workers share."""
+        headers = [header_of(name) for name in self.columns]
+        of_jobs = any(header.kind == "time" and header.of == "job" for header in headers)
+        return not of_jobs and any(h.kind == "rate" or (h.kind, h.of) == ("time", "step") for h in headers)
 
     @cached_property
     def of_names(self) -> frozenset[str]:

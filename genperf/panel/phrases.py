@@ -166,7 +166,7 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     values |= {"--requested": [", ".join(requested)]} if requested else {}
     values |= words.extreme_of_measured() if is_list else {}
     has_deadline_alone = values.keys() & _OF_A_PLAN - {"--price"} == {"--deadline"}
-    if has_deadline_alone and has_count and not (nameless or is_list or legend.has_jobs):
+    if has_deadline_alone and has_count and legend.is_of_steps and not (nameless or is_list):
         # `16 nodes for 24 hours`: how much is done until then.
         values["--want"] = [f"work/{values.pop('--deadline')[0]}"]
     if contradiction := _several_values(words, settings, columns, values):

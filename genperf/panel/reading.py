@@ -926,8 +926,9 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         _take_relative(reading)
     numeric = [c for c in reading.with_role("measured") if len(c.known)]
     total, columns = _find_total([*numeric, *reading.with_role("phase")]), reading.columns
-    if total is None and measured_column is None and want is None and len(numeric) > LEAST_PHASES:
-        total = _sum_of_phases(reading, numeric)
+    parts = [*numeric, *(c for c in reading.with_role("phase") if len(c.known))]
+    if total is None and measured_column is None and want is None and len(parts) >= LEAST_PHASES:
+        total = _sum_of_phases(reading, parts)
         numeric += [] if total is None else [columns[total]]
 
     another_varies = any(c.varies and c.kind in ("time", "rate") for c in numeric)
@@ -1023,15 +1024,24 @@ def _find_total(measured: Sequence[TableColumn]) -> str | None:
 
 
 def _sum_of_phases(reading: Reading, measured: Sequence[TableColumn]) -> str | None:
-    """Add the time of a step where its phases alone were measured, forward and backward among them; return its name."""
+    """Add the time of a step where its phases alone were measured, and return its name; None of other columns.
+
+    Forward and backward and a third are among them, or the computation and the exchange.
+    """
     # `backward_inner` and `backward_allreduce` are parts of `backward`.
     measured = [c for c in measured if not any(words_in(larger.name) < words_in(c.name) for larger in measured)]
     words, units = [words_in(c.name) for c in measured], {c.header.unit for c in measured}
-    phases = [any(not of_name.isdisjoint(PHASES[phase]) for of_name in words) for phase in ("forward", "backward")]
+    spelled = {**PHASES, "compute": frozenset(words_of("headers.computation"))}
+    phases = {phase for phase, of_phase in spelled.items() if any(not w.isdisjoint(of_phase) for w in words)}
     of_steps = all(c.kind == "time" and not c.header.of for c in measured)
-    if not (all(phases) and of_steps and len(units) == 1) or any(WHOLE.search(plain_name(c.name)) for c in measured):
+    is_sum = phases >= {"forward", "backward"} and len(measured) > LEAST_PHASES
+    is_total = phases >= {"compute", "exchange"} and len(measured) >= LEAST_PHASES
+    # `compute time` is no whole.
+    others = [c for c, w in zip(measured, words, strict=True) if all(map(w.isdisjoint, spelled.values()))]
+    has_whole = any(WHOLE.search(plain_name(c.name)) for c in others)
+    if has_whole or not ((is_sum or is_total) and of_steps and len(units) == 1):
         return None
-    name = f"step_{units.pop()}"
+    name = f"{'step' if is_sum else 'total'}_{units.pop()}"
     reading.columns[name] = column_from(name, np.sum([c.values for c in measured], axis=0).tolist(), role="measured")
     reading.derived[name] = "+".join(quote_name(c.name) for c in measured)
     return name
