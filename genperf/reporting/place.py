@@ -382,36 +382,32 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
     assert steps.work is not None
     # E(n) = (n₀/n)·R(n)/R(n₀), of measured times where there are such: the work of one worker over its time.
     efficiency = steps.work[places] * seconds[0] / seconds
-    frame = pd.DataFrame({
-        answer.along: counts,
-        "kind": ["extrapolated" if run is None else "measured" for run in measured_runs],
-        "runs": [0 if run is None else run.repeats for run in measured_runs],
-    })  # fmt: skip
+    kinds = ["extrapolated" if run is None else "measured" for run in measured_runs]
+    rows: dict[str, Any] = {answer.along: counts, "kind": kinds}
+    rows["runs"] = [0 if run is None else run.repeats for run in measured_runs]
     samples = work.at(columns)
     if target.throughput and samples is not None:
         rate_name = rate_unit(work.unit) or "throughput"
-        answer_columns = {rate_name: samples / seconds, "lower": samples / upper, "upper": samples / lower}
+        rows |= {rate_name: samples / seconds, "lower": samples / upper, "upper": samples / lower}
     else:
         size, unit = suited_unit(float(seconds[-1]), target.unit)
-        ends = dict(zip(("lower", "upper"), (lower / size, upper / size), strict=True))
-        answer_columns = {heading(replace(target, unit=unit)): seconds / size, **ends}
-    frame = frame.assign(**answer_columns)
+        rows |= {heading(replace(target, unit=unit)): seconds / size, "lower": lower / size, "upper": upper / size}
     # Ends of the interval of a mean are moved so that what was measured lies between them.
     at_least = np.minimum(curve["efficiency_lower"].to_numpy(float), efficiency)
     at_most = np.maximum(curve["efficiency_upper"].to_numpy(float), efficiency)
+    ends = dict(zip(ENDS, (efficiency, at_least, at_most), strict=True))
     for quantity, factor in (("speedup", counts / counts[0]), ("efficiency", 1.0)):
-        ends = dict(zip(ENDS, (efficiency, at_least, at_most), strict=True))
-        frame = frame.assign(**{f"{quantity}{end}": values * factor for end, values in ends.items()})
-    frame = frame.assign(**{name: predicted[name].to_numpy() for name in ("verdict", "fits")})
+        rows |= {f"{quantity}{end}": values * factor for end, values in ends.items()}
+    rows |= {name: predicted[name].to_numpy() for name in ("verdict", "fits")}
     # Hours are those of nodes, unless a price is that of something else.
     per = question.per or ("nodes" if result.panel.nodes is not None and question.price is None else None)
     if question.plan is not None:
         of_plan = steps_of_plan(result.panel, question.plan, work, question.steps)
         quantities = quantities_of(result.panel, {"steps": of_plan}, per=per)
         spent = quantities.intervals(["total", "machine_hours"], columns, [value, lower, upper])
-        hours = {f"hours{end}": spent[f"total{end}"] / 3600.0 for end in ENDS}
-        frame = frame.assign(**hours, **{f"machine_hours{end}": spent[f"machine_hours{end}"] for end in ENDS})
-    frame = frame.assign(**beside(result.panel, columns, [seconds, lower, upper]))
+        rows |= {f"hours{end}": spent[f"total{end}"] / 3600.0 for end in ENDS}
+        rows |= {f"machine_hours{end}": spent[f"machine_hours{end}"] for end in ENDS}
+    rows |= beside(result.panel, columns, [seconds, lower, upper])
     # Where nothing counts what is paid for, what is scaled stands for it.
     uncounted = per is None and result.panel.counted_node is None
-    return singular(answer.along if uncounted else paid_for(result.panel, per)[0]), frame
+    return singular(answer.along if uncounted else paid_for(result.panel, per)[0]), pd.DataFrame(rows)
