@@ -214,7 +214,7 @@ def column_from(
         texts,
         values=values,
         known=finite_values,
-        numeric=mostly_numbers(list(texts)),
+        numeric=(numeric := mostly_numbers(list(texts))),
         levels=levels,
         varies=len(levels) > 1 and not is_one,
         header=described(name, unit, names),
@@ -223,13 +223,23 @@ def column_from(
         lowest=float(np.min(finite_values, initial=1.0)),
         names_kinds=1 < len(levels) <= max(2.0, MAX_KIND_LEVELS * len(texts)),
         is_statistic=bool(words) and (last in _RANKED or STATISTIC.fullmatch(last) is not None),
-        is_provenance=plain in _PROVENANCE or (bool(levels) and all(map(_DATE.match, levels))),
+        is_provenance=plain in _PROVENANCE
+        or (bool(levels) and all(map(_DATE.match, levels)))
+        or (not numeric and _are_hosts(levels)),
         role=role,
     )
     if column.canonical in WAYS and column.score()[0] < 0.0:
         # The header of what was measured with such a split: `Data Parallel | Model Parallel`.
         column.canonical = column.meant = None
     return column
+
+
+def _are_hosts(levels: Sequence[str]) -> bool:
+    """Tell whether texts list numbered machines of one name, `gn01` and `gn01-gn04`: they say where a run was made."""
+    lists = [_BETWEEN_HOSTS.split(level.lower()) for level in levels]
+    names = [re.fullmatch(r"([a-z]*)\d+", name) for of_level in lists for name in of_level]
+    prefixes = {name[1] if name else None for name in names} - {""}
+    return len(lists) < len(names) and len(prefixes) == 1 and None not in prefixes
 
 
 def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:
@@ -387,6 +397,8 @@ Measured = tuple[dict[str, str], dict[str, str]]
 #: Factors of how a run is executed; the field's other names are those of the program.
 EXTRINSIC = (*(*COUNTED, "partitions", "threads"), *(*WAYS, "expert_parallel", "virtual_stages"))
 
+#: `gn01, gn02`, `gn01-gn04`
+_BETWEEN_HOSTS = re.compile(r"\s*[,;+]\s*|\s*(?:-|\.\.)\s*(?=[a-z]*\d)|\s+(?=[a-z]+\d)")
 _PROVENANCE = frozenset((*words_of("columns.provenance"), *words_of("columns.machine_names")))
 _ENDINGS, _FAILED, _SUCCEEDED = (
     frozenset(words_of(f"columns.{kind}")) for kind in ("ending", "ending_failed", "ending_succeeded")

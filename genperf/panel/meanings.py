@@ -193,7 +193,7 @@ class Meanings(Struct, dict=True):
             return ""
         # `fp16 batch` is no name; but `batch size` is one beside a cell `batch_scaling`, which only has a word of it.
         is_cell = self.cell if meant_by(phrase) is None else partial(only_match, self.cells)
-        if not (spelled or is_word) and any(any(is_cell(word) or ()) for word in others):
+        if not (spelled or is_word) and any(any(is_cell(word) or ()) or self.is_variant(word) for word in others):
             return ""
         if not spelled and self.sizes and meant_by(phrase) == "parameters":
             # `model size`
@@ -208,6 +208,11 @@ class Meanings(Struct, dict=True):
         # `grid size 16` is of a column `grid`.
         size = self.name(phrase.removesuffix(" size")) if phrase.endswith(" size") and not meant_by(phrase) else ""
         return spelled or (phrase if column or meant_by(phrase) else size)
+
+    def is_variant(self, word: str) -> bool:
+        """Tell whether a word is the header of numbers, and no name of the field: `fp16` above throughputs."""
+        entry = self.legend.columns.get(column := only_match(self.headers, word)[0])
+        return entry is not None and entry.numeric and meant_by(column) is None and not header_of(column).kind
 
     def switch(self, phrase: str) -> tuple[str, str, str] | None:
         """Return the column that a phrase spells of something that was off or on, with its two cells; None for none."""

@@ -766,6 +766,10 @@ class _Words(Meanings, dict=True):
             # `GPU H100` of a column `GPU type`
             return cell_end, *other
         value, is_set, is_text = self.word(start), self.word(end) in _SIGNS - {"|"}, column in self.legend.of_names
+        counted, counted_end = self.longest(start + 1, self.name)
+        if meant_by(name) is None and meant_by(counted or "") in LEVELS and not (is_set or self.has_value(counted_end)):
+            # `fp16 8 gpus` of columns `fp16` and `fp32`
+            return None
         if _NUMBER.fullmatch(value) and (is_set or not is_text):
             unit, of_one = self.word(start + 1), f"{name} {' '.join(self.words[start + 1 : start + 3])}"
             if unit == "per" and meant_by(of_one):

@@ -325,6 +325,8 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     if FORMS.letter.search(line):
         line = FORMS.kind_in_letters.sub(lambda match: f"{_NUMBERS[match['letters'].lower()]}x ", line)
         line = FORMS.node_has.sub(r"\g<value> devices per node of ", line)
+        if " each" in line and not FORMS.of_each.search(line):
+            line = FORMS.each_of_kind.sub(r"\g<value> devices per node", line)
         line = FORMS.of_a_node.sub(r"\g<value> devices per node", line)
         line_as_written, product, line = line, FORMS.product.search(line), _in_digits(line)
     if "p" in line.lower():

@@ -223,7 +223,7 @@ def _with_names(source: Source) -> Source:
     numbers = {n: [*map(number_in, labels(cells).tolist())] for n, cells in source.columns.items()}
     unknown = [n for n in [*source.columns][1:] if canonical_of(n) is None or names_a_method(n, numbers)]
     unknown = [n for n in unknown if not counts_scale(n) or _NAMED_ALONE[_DEVICE].fullmatch(n)]
-    names = [name for name in unknown if _numeric([source.columns[name]])]
+    names = [n for n in unknown if _numeric([source.columns[n]]) and not re.fullmatch(r"column ?\d+", n)]
     key = next((k for k, alone in _NAMED_ALONE.items() if sum(map(bool, map(alone.fullmatch, names))) > 1), "")
     # Beside a time or a rate they may be switches or versions.
     if not key or key in source.columns or any(header_of(name).kind for name in source.columns):

@@ -526,7 +526,9 @@ def _at_headers(
         # Of a run that failed `OOM` stands below each name.
         is_text_apart &= len({*names_below}) == len(names_below)
         may_be_title = (len(filled) == 1 and (record[0] != "" or len(record) < 3)) or is_text_apart
-        may_be_title |= _HEADING.match(record[0]) is not None and not any(map(parts_of, filled))
+        # `On p3.16xlarge (8 V100 each, $24.48/h):`
+        is_sentence = any(cell.count("(") != cell.count(")") for cell in filled)
+        may_be_title |= (is_sentence or _HEADING.match(record[0]) is not None) and not any(map(parts_of, filled))
         if may_be_title and below and (line_below in header_lines or _begins(below[0], below[1:], header, True)):
             title, section = _TITLE_MARKS.sub("", " ".join(filled)), ""
         elif header and len(filled) == 1 and record[0] and below and _is_section(record[0], below[0], first_names):

@@ -614,7 +614,9 @@ def units_in(caption: str) -> list[str]:
     >>> units_in("Throughput (images/s)"), units_in("Time in seconds"), units_in("unit: ms"), units_in("total_time_s")
     (['images/s'], ['s'], ['ms'], ['s'])
     """
-    stated = re.findall(r"[(\[（](?:[^()\[\]（）]*[:：])?\s*([^()\[\]（）:：]+)[)\]）]", caption)
+    brackets = re.findall(r"[(\[（](?:[^()\[\]（）]*[:：])?\s*([^()\[\]（）:：]+)[)\]）]", caption)
+    # `(images/s, batch 64 per GPU)`
+    stated = [text for bracket in brackets for text in re.split(r"[,;]\s+", bracket)]
     stated += _IN_A_UNIT.findall(caption)
     last = re.split(r"[\s_]", caption.strip())[-1]
     if not stated and (last == caption.strip() or (header_of(caption).kind == "time" and canonical_time(last))):
