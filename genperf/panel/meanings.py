@@ -101,11 +101,18 @@ class Meanings(Struct, dict=True):
 
     @cached_property
     def message(self) -> tuple[str, float] | None:
-        """The only column that holds the sizes of messages, with the bytes of its unit: (`message_kb`, 1000.0)."""
-        units = {n: re.search(r"[_\s(]([kmgt]?)(i?)(b|bytes)\)?$", n.lower()) for n in self.plain_numbers}
-        messages = [n for n in units if not words_in(n).isdisjoint(words_of("headers.message"))]
-        sized = [(n, amount(f"1{unit[1].upper()}{unit[2]}B") or 1.0) for n in messages if (unit := units[n])]
-        return sized[0] if len(sized) == 1 else None
+        """The only column of the sizes of messages, also beside it in bytes, with those of its unit: (`kb`, 1000)."""
+        units = {n: re.search(r"(?:^|[_\s(])([kmgt]?)(i?)(b|bytes)\)?$", n.lower()) for n in self.plain_numbers}
+        of_message = {*words_of("headers.message"), *words_of("factors.bytes")}
+        messages = [n for n in units if not words_in(n).isdisjoint(of_message)]
+        sized = [
+            (n, (amount(f"1{unit[1].upper()}{unit[2]}B") if unit[1] else 1.0) or 1.0)
+            for n in messages
+            if (unit := units[n])
+        ]
+        # `size_mib` beside `size_bytes` is the same.
+        names = {n[: unit.start()] for n in messages if (unit := units[n])}
+        return sized[0] if len(names) == 1 else None
 
     @cached_property
     def link(self) -> str:
@@ -304,8 +311,8 @@ class Meanings(Struct, dict=True):
 
 @lru_cache(maxsize=10_000)
 def singular_words(text: str) -> frozenset[str]:
-    """Return the words of a text, each in the singular and apart from its numbers: `zero3` is `ZeRO-3`."""
-    words = (part for word in words_in(plain_name(text)) for part in re.findall(r"\d+|\D+", word))
+    """Return the words of a text, each in the singular and apart from its numbers: `zero3`, `busbw`."""
+    words = (part for word in words_in(plain_name(text)) for part in re.findall(r"\d+|\D+?(?=bw$)|\D+", word))
     singular = (re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", re.sub("(?<=[a-z]{3})ies$", "y", word)) for word in words)
     return frozenset(IN_FULL.get(word, word) for word in singular) - _OF_HEADERS
 

@@ -588,8 +588,14 @@ class _Words(Meanings, dict=True):
         if is_memory and (noun in self.legend.columns or self.longest(place, self.cell)[0]):
             # `gb` is the batch of all.
             return None
-        if is_memory and self.message is not None and (size := amount(f"{value}{noun}")) is not None:
-            return self.message[0], f"{size / self.message[1]:.15g}"
+        if is_memory and self.message is not None:
+            # `512 MB` of sizes that are powers of two
+            sizes = [amount(f"{value}{unit}") for unit in (noun, re.sub(r"(?i)(?<=[kmgt])(?=b)", "i", noun))]
+            texts = [f"{size / self.message[1]:.15g}" for size in sizes if size is not None]
+            if texts:
+                return self.message[0], next(
+                    (t for t in texts if t in self.legend.columns[self.message[0]].values), texts[0]
+                )
         headers = {n: header_of(n) for n in self.legend.columns}
         alike = [
             n for n, h in headers.items() if h.kind in ("time", "quantity") and h.unit and unit_of(h.unit)[0] == kind

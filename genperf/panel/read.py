@@ -36,7 +36,7 @@ from genperf.table.facts import PATHS, is_result
 from genperf.table.opened import understood
 from genperf.table.shape import VALUE, number_in_names, variants_of, with_variants
 from genperf.vocabulary import any_of, late, words_of
-from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, header_of, is_price
+from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, bandwidth_of, header_of, is_price
 from genperf.vocabulary.names import (
     IN_TOKENS,
     LEVELS,
@@ -444,6 +444,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         spelled = {n: {plain_name(n), f"{plain_name(n)}s"} for n in requested.at}
         if done := [n for n, names in spelled.items() if any(any(map(of.fullmatch, names)) for of in WORK_OF_RUNS)]:
             opened = opened.with_work_of_plan(done)
+        if column is None and not wants_nothing and {"step", "time"} & {*options.get("requested", "").split(", ")}:
+            opened = opened.with_time_before_others()
         # `batch=64` gives a value, and wants none.
         words = [name for name in requested.absent if at.get(name, name) == name]
         may_want = column is None and not wants_nothing and words
@@ -476,6 +478,14 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         counts_steps = any(map(STEPS.fullmatch, (plain_name(name), f"{plain_name(name)}s")))
         text = f"{number:.15g} steps" if counts_steps else f"{number:.15g}"
         return replace(self, options={**self.options, "tokens" if IN_TOKENS.search(name) else "samples": text})
+
+    def with_time_before_others(self) -> Recognised:
+        """Return the question with a measured time as what it wants, where another quantity comes first."""
+        with suppress(TableError):
+            columns = [self.reading.columns[name] for name in self.reading.quantities]
+            if columns and columns[0].kind not in ("time", "rate"):
+                return replace(self, want=next((c.name for c in columns if c.kind == "time"), None))
+        return self
 
     def with_want_among(self, requested: Requested, absent: Sequence[str]) -> Recognised:
         """Return the question with the measured column that its absent words name: the `memory` of `8 gpus memory`."""
@@ -689,6 +699,7 @@ def _notes_beside(column: str, requested: Requested, uses_all_words: bool = Fals
     first_of_others = len(notes_of_absent(requested.absent))
     kind = header_of(column).kind
     of_kind = {word for word in requested.absent if kind and header_of(word).kind == kind}
+    of_kind |= {word for word in requested.absent if bandwidth_of(column) and word.lower() == "bandwidth"}
     others = [
         word for word in requested.absent if not (word in of_kind or words_in_full(word) <= words_in_full(column))
     ]

@@ -222,6 +222,8 @@ def _key_meaning(key: str) -> str:
         return key
     if (way := meant_by(key)) in WAYS:
         return str(way)
+    if plain_name(key) in words_of("headers.processes"):
+        return "processes"
     what, slash, unit = key.partition("/")
     if slash and canonical_time(what) is not None:
         return f"time/{unit}"
@@ -311,7 +313,7 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     """Return the facts of a line, which is looked at several times, in the order of the patterns."""
     if line.isascii() and not _BETWEEN.search(line) and not any(map(str.isdigit, line)):
         return ()
-    if "x" in line or "×" in line:
+    if "x" in line or "×" in line or "*" in line:
         line = FORMS.machines_of_kind.sub(r"\g<value>\g<value_behind> nodes", line)
         line = FORMS.kind_before_product.sub(r"\g<value>x \g<kind>", line)
         line = FORMS.nodes_by_devices.sub(_nodes_and_devices, line)
@@ -393,7 +395,7 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     if product is not None and product[0] not in line:
         # `8x A100 80GB` and `8 V100s` tell the kind as well.
         behind_count = line_as_written[product.end("value") : product.end()]
-        facts.insert(0, ("hardware", behind_count.lstrip(" x×").removesuffix("s"), ""))
+        facts.insert(0, ("hardware", behind_count.lstrip(" x×*").removesuffix("s"), ""))
     if "h" in line and (price := FORMS.price.search(line)) is not None and (price["sign"] or price["behind"]):
         facts.append((_name_of_price(price, line), float(price["value"]), ""))
     word = None if taken else FORMS.word_alone.match(line)

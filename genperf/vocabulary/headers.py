@@ -333,8 +333,8 @@ def is_price(column: str) -> bool:
 def bandwidth_of(column: str, unit: str = "") -> str:
     """Return the unit of data per second that a header has, or the cells below it; empty where neither has one.
 
-    >>> bandwidth_of("AllReduce (GB/s)"), bandwidth_of("link_gbit_s"), bandwidth_of("busbw", "GB/s")
-    ('GB/s', 'gbit/s', 'GB/s')
+    >>> bandwidth_of("AllReduce (GB/s)"), bandwidth_of("link_gbit_s"), bandwidth_of("bus_gbps")
+    ('GB/s', 'gbit/s', 'gbps')
     >>> bandwidth_of("images/s"), bandwidth_of("algo throughput", "Gbps")
     ('', 'Gbps')
     """
@@ -438,9 +438,9 @@ def _is_bandwidth(sides: Sides) -> bool:
     if denominators:
         is_per_second = numerator[-1].endswith("bps") or any(words[0] in TIME_WORDS for words in denominators)
         return numerator[-1] in _DATA and is_per_second
-    if len(numerator) == 1:
-        return numerator[0] in _DATA and numerator[0].endswith("bps")
-    return numerator[-1] in TIME_WORDS and numerator[-2] in _DATA
+    if numerator[-1].endswith("bps"):
+        return numerator[-1] in _DATA
+    return len(numerator) > 1 and numerator[-1] in TIME_WORDS and numerator[-2] in _DATA
 
 
 def _rate(sides: Sides, before: Sides) -> Header | None:

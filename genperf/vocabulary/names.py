@@ -122,7 +122,7 @@ _BETWEEN_WORDS = late(r"[\W_]+|(?<=[a-z])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff]
 
 
 #: Where a capital begins a word of a name.
-_CAPITAL = late(r"(?<=[a-z])(?=[A-Z][a-z])")
+_CAPITAL = late(r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[a-z]{3})(?=bw(?![a-z]))")
 #: Words that are written in short, `ckpt`, in full.
 IN_FULL = {short: full for full, listed_words in section("short").items() for short in listed_words}
 

@@ -1,4 +1,4 @@
-"""What nccl-tests print: one row a message size and kind of buffer, the seconds of a collective.
+"""What nccl-tests print: a row of each message size and kind of buffer, its seconds and the bandwidth of the bus.
 
 Columns are those of `src/common.cu`: size in bytes, then time in microseconds and two bandwidths, out of place and in
 place. The ranks are the lines `#  Rank  0 Group … on HOST device …`.
@@ -24,19 +24,19 @@ SIGNATURE = (
 PLATEAU = 0.25
 #: A rank with its host and its device, and a row of the table, which a launcher may label with its rank: `0: `.
 _RANK = re.compile(r"\bRank\s+\d+\s+(?:Group|Pid)\b.*?\bon\s+(\S+)(?:\s+device\s+\d+\s+\[[^\]]*\]\s*(.*))?")
-_ROW = re.compile(r"\s*(?:\[?\d+(?:,\d+)?\]?(?:<stdout>)?:)?\s*(\d+)\s+\d+\s+([a-z]\w*)\s+(\S+)\s+-?\d+\s+(.*)")
+_ROW = re.compile(r"\s*(?:\[?\d+(?:,\d+)?\]?(?:<stdout>)?:)?\s*(\d+)\s+\d+\s+([a-z]\w*)\s+([a-z]\w*\s+)?(-?\d.*)")
 
 
 def read(text: str, name: str) -> Imported:
     """Read a test's output."""
     table = Imported([], TIME)
     for counts, number, size, kind, operation, cells in _rows(text):
-        for buffers, cell in zip(("out of place", "in place"), cells[::4], strict=False):
+        for buffers, cell, bus in zip(("out of place", "in place"), cells[::4], cells[2::4], strict=False):
             if not re.fullmatch(r"\d+(\.\d+)?", cell) or float(cell) <= 0.0:
                 table.left_out.append(f"{name}: line {number}: no time {buffers} ('{cell}')")
                 continue
             factors: dict[str, Cell] = {"bytes": size, "type": kind, "operation": operation, "buffers": buffers}
-            table.add({**counts, **factors}, {TIME: float(cell) / 1e6})
+            table.add({**counts, **factors}, {TIME: float(cell) / 1e6, "busbw (GB/s)": bus})
     if not table.rows and not re.search(SIGNATURE, text):
         raise TableError("is no output of nccl-tests", where=name, hint="name what all_reduce_perf printed")
     return table.filled(name, "holds no time of a message")
@@ -56,7 +56,7 @@ def plateau_in(path: str) -> dict[str, Cell]:
     if not tests:
         hint = "see why it ended before its first size (NCCL_DEBUG=WARN), and run it again"
         raise TableError("the test of nccl-tests printed no row", hint=hint, where=name)
-    if any(row[0] != tests[0][0] for row in tests):
+    if any((row[0], row[4]) != (tests[0][0], tests[0][4]) for row in tests):
         return {}
     sizes, algorithm, bus = np.array([(size, *cells[1:3]) for _, _, size, *_, cells in tests], dtype=float).T
     large = sizes >= PLATEAU * sizes.max()
@@ -76,13 +76,15 @@ def plateau_in(path: str) -> dict[str, Cell]:
 
 def _rows(text: str) -> Iterator[tuple[dict[str, Cell], int, int, str, str, list[str]]]:
     """Yield the machine of each row, the number of its line, its bytes, type and operation, and the other cells."""
-    hosts, above = list[str](), False
+    hosts, above, has_root = list[str](), False, True
     for number, line in enumerate(text.splitlines(), 1):
         if (rank := _RANK.search(line)) is not None:
             hosts = [*(hosts if above else ()), rank[1]]
             above = True
+        elif "algbw" in line:
+            has_root = "root" in line  # earlier versions print none
         elif (row := _ROW.fullmatch(line)) is not None:
             above = False
             size, kind, operation, cells = row.groups()
             counts: dict[str, Cell] = {"devices": len(hosts), "nodes": len({*hosts})} if hosts else {}
-            yield counts, number, int(size), kind, operation, cells.split()
+            yield counts, number, int(size), kind, (operation or "none").strip(), cells.split()[has_root:]
