@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
 from rich.text import Text
@@ -56,7 +57,8 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     """Yield the answers as lines: of each its values and below them their intervals, then what their verdicts mean."""
     # What the question leaves open, and differs, tells rows apart as well.
     open_names = dict.fromkeys(name for answer in answers for name in answer.taken)
-    left_open = [{name: str(answer.taken.get(name, "")) for name in open_names} for answer in answers]
+    settings = [{**_settings_of(answer), **answer.taken} for answer in answers]
+    left_open = [{name: str(of[name]) for name in open_names if name in of} for of in settings]
     taken_apart = differing_values(left_open)
     apart = [of_question | taken for of_question, taken in zip(differing_values(places), taken_apart, strict=True)]
     whole_names = [_name_of(*of_answer) for of_answer in zip(answers, apart, strict=True)]
@@ -72,7 +74,11 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     coverage = answers[0].coverage if facts is None else facts.expected.interval
     intervals = "" if coverage is None else f" · below each value its {100 * coverage:g} % interval"
     yield Text(f"{source}{intervals}", style="bold")
-    taken = {n: v for n, v in answers[0].taken.items() if all(answer.taken.get(n) == v for answer in answers)}
+    # Without a curve the levels that the question leaves open stand with the value.
+    known = settings[0] if facts is None else answers[0].taken
+    of_question = {text.lower() for place in places for text in place.values()}
+    taken = {n: v for n, v in known.items() if all(of.get(n) == v for of in settings)}
+    taken = {n: v for n, v in taken.items() if n in answers[0].taken or str(v).lower() not in of_question}
     if taken:
         yield Text(f"of {join_values(taken)}", style="dim")
     yield Text(" " * first_width + heads, style="dim")
@@ -98,7 +104,10 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     free = {n for n in numbers if meant_by(n) in BATCHES and (not is_step or "micro" in plain_name(n))}
     of_sizes = any((is_size(n) and n not in free) or LOAD.fullmatch(n) for n in numbers)
     of_answers = [answer.facts for answer in answers]
-    subjects = [name.partition(", ")[2] or name for name in whole_names]
+    subjects = [
+        name if of is None else name.partition(", ")[2] or name
+        for name, of in zip(whole_names, of_answers, strict=True)
+    ]
     best = _nearest_limit(answers, apart, whole_names) or _best_value(answers, subjects, of_sizes)
     if best := best or _best_line(of_answers, subjects, of_sizes):
         yield from (Text(line, style="bold") for line in wrap(f"★ {best}", width))
@@ -293,10 +302,14 @@ def differing_values(places: Sequence[Mapping[str, str]]) -> list[dict[str, str]
     return [{name: place[name] for name in apart if name in place} for place in places]
 
 
+def _settings_of(answer: Answer) -> dict[str, Any]:
+    """Return the levels and numbers that an answer is of, by column."""
+    return answer.answers[0].at if answer.facts is None else {**answer.facts.series, **answer.facts.at}
+
+
 def _name_of(answer: Answer, apart: Mapping[str, str]) -> str:
     """Return what tells a configuration from the others: its count, and the settings that vary."""
-    facts = answer.facts
-    at = answer.answers[0].at if facts is None else {**facts.series, **facts.at}
+    facts, at = answer.facts, _settings_of(answer)
     columns = {name: column_named(name, at) or name for name in apart}
     for name, value in apart.items():
         alike = [c for c in at if plain_name(name) in plain_name(c).split("_") and same(label(at[c]), value)]

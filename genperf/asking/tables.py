@@ -611,6 +611,9 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
     kinds |= {header_of(name.partition(" (")[0]).kind or "quantity" for name in names}
     if asks_speed and kinds <= {"quantity"}:
         raise TableError(UNMEASURED, hint=f"measured was {listed(names)}", where=source.name)
+    asks_epoch = "epoch" in opened.options.get("requested", "").split(", ") and "samples" not in opened.options
+    epochs = {*words_of("headers.epoch")}
+    lacks_epoch = asks_epoch and all(words_in(name).isdisjoint(epochs) for name in names)
     answers = list[Value]()
     for name in names[:MAX_QUANTITIES]:
         value = measured(source, reading, name, rows)
@@ -624,8 +627,8 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
             middle, low, high, how = value
             value = 1.0 / middle, 1.0 / high, 1.0 / low, how
             quantity, unit = str(opened.want), "s"
-        if opened.notes:
-            judged = BLIND, opened.notes[0]
+        if opened.notes or lacks_epoch:
+            judged = BLIND, (*opened.notes, "the runs do not say how long an epoch takes")[0]
         else:
             doubt = _doubt_of(reading, value, rows)
             judged = ("caution", doubt) if doubt else ("ok", "it was measured")

@@ -24,6 +24,7 @@ from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table.cells import Source
 from genperf.table.content import head_of
 from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.names import is_relative
 from genperf.words.numbers import join_values
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ def split_words(texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]
     in_folder = any("/" in word.rstrip("/") and Path(word).parent.is_dir() for word in words.split())
     # A word alone is a question where it names a quantity, `memory`, and else may be a file that is missing.
     is_question = re.search(r"\d|\S\s+\S", " ".join(around)) is not None or header_of(words).kind != ""
+    is_question |= is_relative(words)
     if not places or in_folder or not is_question:
         return tuple(texts), ()
     paths, files = (word for word in words.split() if _PATH.search(word)), [*filter(os.path.isfile, texts[start:end])]

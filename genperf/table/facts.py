@@ -685,7 +685,10 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
         key = _bare_key(" ".join(match.string[: match.start()].split()[-2:]))
     elif groups.get("step"):
         key = f"{groups['step']} time"
-    elif pattern is FORMS.took and (step := FORMS.begins_with_step.match(match.string)):
+    elif pattern is FORMS.took and (
+        step := FORMS.begins_with_step.match(match.string)
+        or FORMS.per_step.match(match.string, max(match.end("value"), match.end("unit")))
+    ):
         key = f"{step['step']} time"  # `Epoch 1/3 on 2 GPUs took 412 s`
     elif pattern is FORMS.of_a_count:
         unit = "min" if unit == "m" else unit
