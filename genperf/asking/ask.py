@@ -698,8 +698,6 @@ def planned(
 
 # --- what the runs measured -------------------------------------------------------------------------------------------
 
-#: How a value is known that was measured once.
-ONE_VALUE = "one value"
 #: A value, its ends, and how it is known.
 Measured = tuple[float, float, float, str]
 
@@ -765,7 +763,7 @@ def measured(source: Source, reading: Reading, name: str, rows: Mask) -> Measure
         steps, low, high, slow = source.steady[name][measured_rows][0].tolist()
         outliers = f", {int(slow)} over twice it" if slow else ""
         return value, low, high, f"median of {counted(int(steps), 'step')}{outliers}, nine in ten"
-    return value, value, value, ONE_VALUE
+    return value, value, value, "one value"
 
 
 def measured_text(quantity: str, unit: str, measurement: Measured, at: Mapping[str, Any]) -> str:

@@ -74,7 +74,6 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     coverage = answers[0].coverage if facts is None else facts.expected.interval
     intervals = "" if coverage is None else f" · below each value its {100 * coverage:g} % interval"
     yield Text(f"{source}{intervals}", style="bold")
-    # Without a curve the levels that the question leaves open stand with the value.
     known = settings[0] if facts is None else answers[0].taken
     of_question = {text.lower() for place in places for text in place.values()}
     taken = {n: v for n, v in known.items() if all(of.get(n) == v for of in settings)}

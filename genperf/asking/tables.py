@@ -20,7 +20,6 @@ from genperf.arrays import Array, Mask
 from genperf.asking.answer import UNMEASURED, Answer, Value, wanted_of, with_limit
 from genperf.asking.ask import (
     ONE,
-    ONE_VALUE,
     Measured,
     Question,
     facts_at,
@@ -605,15 +604,15 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
     another_scale = f"One scale was measured: a run at another count of {count} shows how it scales "
     another_scale += f"(genperf ask RUN1 RUN2 --at {count}=64)."
     names = reading.quantities if opened.want is None else reading.quantities[:1]
-    asks_speed = any(header_of(of).kind in ("time", "rate") for of in opened.options.get("requested", "").split(", "))
+    asked = opened.options.get("requested", "").split(", ")
+    asks_speed = any(header_of(of).kind in ("time", "rate") for of in asked)
     # `Time to train (minutes) for results/run_8.txt` is one, whatever its unit seems to be of.
     kinds = {reading.columns[name].kind for name in names}
     kinds |= {header_of(name.partition(" (")[0]).kind or "quantity" for name in names}
     if asks_speed and kinds <= {"quantity"}:
         raise TableError(UNMEASURED, hint=f"measured was {listed(names)}", where=source.name)
-    asks_epoch = "epoch" in opened.options.get("requested", "").split(", ") and "samples" not in opened.options
-    epochs = {*words_of("headers.epoch")}
-    lacks_epoch = asks_epoch and all(words_in(name).isdisjoint(epochs) for name in names)
+    lacks_epoch = "epoch" in asked and "samples" not in opened.options
+    lacks_epoch &= {*words_of("headers.epoch")}.isdisjoint(chain(*map(words_in, names)))
     answers = list[Value]()
     for name in names[:MAX_QUANTITIES]:
         value = measured(source, reading, name, rows)
@@ -671,18 +670,19 @@ def _time_of_work(answer: Answer, question: Question) -> Value:
 def _cost_of(value: Value, price: Paid, reading: Reading, rows: Mask) -> Value:
     """Return what a time costs that was measured of one configuration, or a million samples of a rate, as a value."""
     columns, of, header = reading.columns, price.per or "workers", header_of(value.quantity)
-    counted_by = next(filter(None, (column_of(name, columns) for name in (of, "workers", "nodes"))), None)
-    machines = None if counted_by is None or header.shared else float(np.median(columns[counted_by].values[rows]))
-    if of == "workers" and meant_by(counted_by or "") == "nodes" and (each := column_of("devices_per_node", columns)):
-        machines = float(np.median((columns[str(counted_by)].values * columns[each].values)[rows]))
-    if not (machines and header.kind in ("time", "rate")):
+    counts = [column_of(name, columns) for name in ((of,) if column_of(of, columns) else ("nodes", "devices_per_node"))]
+    machines = np.prod([columns[name].values for name in counts if name], axis=0) if any(counts) else np.nan
+    machines = float(np.median(np.broadcast_to(machines, len(rows))[rows])) if not header.shared else np.nan
+    if not (machines > 0.0 and header.kind in ("time", "rate")):
         raise TableError("the price is that of a machine, and no column counts them", hint="a column gpus or nodes")
     above, below = TIME_UNITS.get(value.unit if header.kind == "time" else header.unit, (1.0, 1.0))
     paid = price.per_second * machines * above / below
     amounts = [1e6 * paid / end if header.kind == "rate" else paid * end for end in value.expected.ends]
     name = f"cost per million {header.counted}" if header.kind == "rate" else "cost"
-    expect = f"It costs {three_digits(amounts[0])} {price.currency}".strip() + f" at {price.text}."
-    texts = {**value.texts, "expect": expect}
+    texts = {
+        **value.texts,
+        "expect": f"It costs {with_unit(three_digits(amounts[0]), price.currency)} at {price.text}.",
+    }
     ends = {"value": amounts[0], "lower": min(amounts), "upper": max(amounts)}
     return replace(value, quantity=name, unit=price.currency, texts=texts, **ends)
 
@@ -1085,7 +1085,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if values is None:
             return ""
         named = {n: text for n, text in requested.items() if n in self.opened.at or n == self.reading.scale}
-        if values[3] == ONE_VALUE and (efficiency := self._efficiency(name, rows)) is not None:
+        if values[1] == values[2] and (efficiency := self._efficiency(name, rows)) is not None:
             values = *values[:3], f"{whole_percent(efficiency)} % efficiency"
         return measured_text(name, self._unit(name), values, named)
 
@@ -1096,11 +1096,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             return None
         counts = self.reading.columns[scale].values
         smallest = self.series.rows & (counts == np.min(counts[self.series.rows]))
-        if (rows & smallest).any():
-            return None
         of_each = column.values / (1.0 if column.header.shared else counts)
         efficiency = float(np.nanmedian(of_each[rows]) / np.nanmedian(of_each[smallest]))
-        return efficiency if np.isfinite(efficiency) else None
+        return efficiency if np.isfinite(efficiency) and not (rows & smallest).any() else None
 
     @property
     def _counts(self) -> Array:

@@ -112,8 +112,7 @@ def split_words(texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]
     words = " ".join(text for text in around if "=" not in text.strip("="))
     in_folder = any("/" in word.rstrip("/") and Path(word).parent.is_dir() for word in words.split())
     # A word alone is a question where it names a quantity, `memory`, and else may be a file that is missing.
-    is_question = re.search(r"\d|\S\s+\S", " ".join(around)) is not None or header_of(words).kind != ""
-    is_question |= is_relative(words)
+    is_question = bool(re.search(r"\d|\S\s+\S", " ".join(around)) or header_of(words).kind or is_relative(words))
     if not places or in_folder or not is_question:
         return tuple(texts), ()
     paths, files = (word for word in words.split() if _PATH.search(word)), [*filter(os.path.isfile, texts[start:end])]

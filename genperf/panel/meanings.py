@@ -102,17 +102,14 @@ class Meanings(Struct, dict=True):
     @cached_property
     def message(self) -> tuple[str, float] | None:
         """The only column of the sizes of messages, also beside it in bytes, with those of its unit: (`kb`, 1000)."""
-        units = {n: re.search(r"(?:^|[_\s(])([kmgt]?)(i?)(b|bytes)\)?$", n.lower()) for n in self.plain_numbers}
         of_message = {*words_of("headers.message"), *words_of("factors.bytes")}
-        messages = [n for n in units if not words_in(n).isdisjoint(of_message)]
-        sized = [
-            (n, (amount(f"1{unit[1].upper()}{unit[2]}B") if unit[1] else 1.0) or 1.0)
-            for n in messages
-            if (unit := units[n])
-        ]
-        # `size_mib` beside `size_bytes` is the same.
-        names = {n[: unit.start()] for n in messages if (unit := units[n])}
-        return sized[0] if len(names) == 1 else None
+        columns = [name for name in self.plain_numbers if not words_in(name).isdisjoint(of_message)]
+        matches = [re.search(r"(?:^|[_\s(])([kmgt]?)(i?)(?:b|bytes)\)?$", name.lower()) for name in columns]
+        sized = [(name, unit) for name, unit in zip(columns, matches, strict=True) if unit is not None]
+        if len({name[: unit.start()] for name, unit in sized}) != 1:
+            return None  # `size_mib` beside `size_bytes` is the same
+        (name, unit), *_ = sized
+        return name, (amount(f"1{unit[1].upper()}{unit[2]}B") if unit[1] else None) or 1.0
 
     @cached_property
     def link(self) -> str:

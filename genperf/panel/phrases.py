@@ -590,12 +590,9 @@ class _Words(Meanings, dict=True):
             return None
         if is_memory and self.message is not None:
             # `512 MB` of sizes that are powers of two
-            sizes = [amount(f"{value}{unit}") for unit in (noun, re.sub(r"(?i)(?<=[kmgt])(?=b)", "i", noun))]
-            texts = [f"{size / self.message[1]:.15g}" for size in sizes if size is not None]
-            if texts:
-                return self.message[0], next(
-                    (t for t in texts if t in self.legend.columns[self.message[0]].values), texts[0]
-                )
+            (column, size), units = self.message, (noun, re.sub(r"(?i)(?<=[kmgt])(?=b)", "i", noun))
+            texts = [f"{(amount(f'{value}{unit}') or 0.0) / size:.15g}" for unit in units]
+            return column, next((text for text in texts if text in self.legend.columns[column].values), texts[0])
         headers = {n: header_of(n) for n in self.legend.columns}
         alike = [
             n for n, h in headers.items() if h.kind in ("time", "quantity") and h.unit and unit_of(h.unit)[0] == kind

@@ -19,12 +19,8 @@ _CLOCK = late(
     r"(?:(?:(\d+)(?:-|\s*days?,?\s+))?(\d+):(?=[0-5]\d:)|(?=\d+:\d\d\.\d))(\d+):([0-5]\d(?:\.\d+)?|\d\.\d+)", re.ASCII
 )
 #: Numbers with units of time, the larger ones first: `8h20m`, `1 d 2 h`, `2'42"`.
-_PARTS = {
-    "d(?:ays?)?": 86400.0,
-    "h(?:rs?|ours?)?": 3600.0,
-    "(?:m(?:in(?:ute)?s?)?|['′])": 60.0,
-    '(?:s(?:ec(?:ond)?s?)?|["″])': 1.0,
-}
+_UNITS = "d(?:ays?)?", "h(?:rs?|ours?)?", "(?:m(?:in(?:ute)?s?)?|['′])", '(?:s(?:ec(?:ond)?s?)?|["″])'
+_PARTS = dict(zip(_UNITS, (86400.0, 3600.0, 60.0, 1.0), strict=True))
 _BETWEEN_PARTS = r"[\s,]*(?:and\s+)?"
 _SEVERAL_UNITS = late(_BETWEEN_PARTS.join(rf"(?:(\d+(?:\.\d+)?)\s*{unit}(?![^\W\d_]))?" for unit in _PARTS), re.ASCII)
 #: A duration in several units, the longest first: `6 hrs and 12 minutes`.

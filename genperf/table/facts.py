@@ -318,8 +318,7 @@ def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
         line = FORMS.kind_before_product.sub(r"\g<value>x \g<kind>", line)
         line = FORMS.nodes_by_devices.sub(_nodes_and_devices, line)
     line_as_written, product, tpus = line, None, SLICE.search(line) if "-" in line else None
-    if " every " in line:
-        line = FORMS.every.sub(" took ", line)
+    line = FORMS.every.sub(r"\g<step> took ", line) if " every " in line else line
     if "/" in line:
         line = FORMS.duration_of_each.sub(r"\g<time> per ", line)
     if " / s" in line:
@@ -960,8 +959,11 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
                 run.heading = run.heading or (heading_text if is_result(key, unit) else "")
             run.of_result |= counted_keys if measured_keys else set()
             # `8 nodes: out of memory` below a run of four is of eight.
-            if not run.failure and (failure := failure_of(text if len(texts) > 1 else _sentence_of_result(line))):
-                run.failure, run.heading = failure, run.heading or heading_text
+            if not run.failure and (failure := failure_of(text if len(texts) > 1 else line)):
+                # `3 h on 2 GPUs. With more it is OOM`: the sentence with the result is of a run that did not fail.
+                sentence = next(filter(_has_result, re.split(r"(?<=[^\W\d][.!?])\s+(?=[A-Z])", line)), line)
+                if len(texts) > 1 or failure_of(sentence):
+                    run.failure, run.heading = failure, run.heading or heading_text
         run.has_row |= names_a_run
         if not tested:
             _note_moment(run, line, facts)
@@ -1302,11 +1304,6 @@ def _with_words_of_first(line: str) -> str:
 
             return f"{begin}{pair(words)}{further.sub(lambda match: f', {pair(match)}', pairs)}"
     return line
-
-
-def _sentence_of_result(line: str) -> str:
-    """Return the first sentence of a line that has a result: `3 h on 2 GPUs. With more OOM` is of no failed run."""
-    return next(filter(_has_result, re.split(r"(?<=[^\W\d][.!?])\s+(?=[A-Z])", line)), line)
 
 
 def _clauses_of_runs(clauses: Sequence[str]) -> list[str] | None:
