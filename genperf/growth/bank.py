@@ -44,10 +44,6 @@ MEAN_SLOPE = 0.1
 #: (`experiments/decisions/growth-of-a-series.md`).
 APART_LEAST_SLOPE = 0.1
 APART_MEAN_SLOPE = 0.4
-#: Of the central value: the share of unseen networks, and a factor for each overhead between nodes that does not arise.
-#: A heavy tail belongs to the upper bound.
-CENTRAL_UNSEEN = 0.1
-CENTRAL_ABSENT = 1.25
 #: Places of some overheads in `prior.json`; its last is the constant.
 DOUBLING, STEP, LATENCY = 1, 3, 5
 
@@ -146,18 +142,6 @@ class Bank(Struct, frozen=True, eq=False, dict=True):
     def present(self) -> Mask:
         """Which overheads arise, shape (curves, overheads)."""
         return self.sizes > 0.0
-
-    @cached_property
-    def central(self) -> Array:
-        """Return the ratio of a curve's weight for the central value to that for the interval, shape (curves,).
-
-        The share of unseen networks over that in the interval, times `CENTRAL_ABSENT` for each overhead that is absent.
-        """
-        usual = (1.0 - CENTRAL_UNSEEN) / (1.0 - UNSEEN_NETWORKS)
-        by_network = np.where(self.unseen, CENTRAL_UNSEEN / UNSEEN_NETWORKS, usual)
-        # Without a step to the second node a curve is of no network.
-        by_network[~self.present[:, STEP]] = 1.0
-        return np.asarray(by_network * CENTRAL_ABSENT ** np.sum(prior().between & ~self.present, axis=1))
 
 
 @cache

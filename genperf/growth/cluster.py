@@ -12,21 +12,15 @@ import numpy as np
 from msgspec import Struct
 
 from genperf.arrays import Array
-from genperf.growth.bank import COMMON_STRENGTH_SD, STEP, UNSEEN_MEDIAN, UNSEEN_NETWORKS, UNSEEN_SPREAD, bank, prior
+from genperf.growth.bank import COMMON_STRENGTH_SD, STEP, UNSEEN_NETWORKS, bank, prior
 
 #: Kinds of cluster that stand for a normal distribution, and how many standard deviations they reach.
 CLUSTER_KINDS = 15
 CLUSTER_REACH = 2.5
-#: Share of the variance of the step to the second node that is the cluster's: of a usual network, of an unseen one.
-STEP_SHARE = 0.71
-UNSEEN_STEP_SHARE = 0.9
-#: The same of the common strength.
-STRENGTH_KINDS = 7
-STRENGTH_SHARE = 1.0 / 6.0
+#: Share of the variance that is the cluster's: of the step to the second node in a usual network, of the strength.
+STEP_SHARE, STRENGTH_SHARE = 0.71, 1.0 / 6.0
 #: Series that the prior shares of the walks count as.
 WALK_SERIES = 6.0
-#: Series count as so many at most: their programs are alike.
-MOST_CLUSTER_SERIES = 15.0
 
 
 class Kinds(NamedTuple):
@@ -38,35 +32,29 @@ class Kinds(NamedTuple):
 
 @cache
 def step_kinds() -> Kinds:
-    """Return the kinds of step to the second node: plain ones first, then those of unseen networks.
-
-    A curve is of a usual network or of an unseen one, whose kinds alone have a density there.
-    """
+    """Return the kinds of step to the second node in a usual network, and last that of an unseen one."""
     drawn, beliefs = bank(), prior()
     spread = float(np.hypot(beliefs.spread[STEP], COMMON_STRENGTH_SD * beliefs.strength[STEP]))
-    plain = _kinds(drawn.step - np.log(beliefs.median[STEP]), spread, STEP_SHARE, CLUSTER_KINDS)
-    heavy = _kinds(drawn.step - UNSEEN_MEDIAN, UNSEEN_SPREAD, UNSEEN_STEP_SHARE, CLUSTER_KINDS)
+    usual, share = _kinds(drawn.step - np.log(beliefs.median[STEP]), spread, STEP_SHARE), 1.0 - UNSEEN_NETWORKS
     # A step that does not arise shows nothing but its absence.
-    absent = ~drawn.present[:, STEP]
-    # Of usual networks and of unseen ones: the kinds, the share of such networks, and which curves are of one.
-    networks = ((plain, 1.0 - UNSEEN_NETWORKS, ~drawn.unseen), (heavy, UNSEEN_NETWORKS, drawn.unseen))
-    ratio = [np.where(of_one, np.where(absent, 1.0, kinds.ratio), 0.0) / share for kinds, share, of_one in networks]
-    return Kinds(np.concatenate([share * kinds.share for kinds, share, _ in networks]), np.concatenate(ratio))
+    ratio = np.where(drawn.present[:, STEP], usual.ratio, 1.0) * ~drawn.unseen / share
+    ratio_of_unseen = drawn.unseen / UNSEEN_NETWORKS
+    return Kinds(np.append(share * usual.share, UNSEEN_NETWORKS), np.vstack([ratio, ratio_of_unseen]))
 
 
 @cache
 def strength_kinds() -> Kinds:
     """Return the kinds of common strength of communication."""
-    return _kinds(bank().strength, 1.0, STRENGTH_SHARE, STRENGTH_KINDS)
+    return _kinds(bank().strength, 1.0, STRENGTH_SHARE)
 
 
-def _kinds(values: Array, spread: float, share: float, count: int) -> Kinds:
-    """Part N(0, s²), s the `spread`, into `count` equally spaced narrower ones, whose mixture it nearly is.
+def _kinds(values: Array, spread: float, share: float) -> Kinds:
+    """Part N(0, s²), s the `spread`, into equally spaced narrower ones, whose mixture it nearly is.
 
     A `share` ρ of the variance is between them: kind k is N(s·√ρ·z_k, (1 − ρ)·s²), with z_k its `middle`. Its ratio is
     its density over that of N(0, s²) at each of the values.
     """
-    middle = np.linspace(-CLUSTER_REACH, CLUSTER_REACH, count)
+    middle = np.linspace(-CLUSTER_REACH, CLUSTER_REACH, CLUSTER_KINDS)
     weight = np.exp(-0.5 * middle**2)
     inner = spread * np.sqrt(1.0 - share)
     away = (values - spread * np.sqrt(share) * middle[:, None]) / inner
@@ -106,11 +94,10 @@ def shown(weights: Array, beyond: bool) -> Cluster:
 
 
 def combined(others: Sequence[Cluster]) -> Cluster | None:
-    """Return what at most `MOST_CLUSTER_SERIES` series show of their cluster together; None without a series."""
+    """Return what several series show of their cluster together; None without a series."""
     if not others:
         return None
-    scale = min(1.0, MOST_CLUSTER_SERIES / len(others))
     # In order of size, so that no sum depends on the order of the series.
     by_kind = zip(*(c.sums for c in others), strict=True)
-    step, strength, walks = (scale * np.sort(np.stack(sums), axis=0).sum(axis=0) for sums in by_kind)
-    return Cluster((step, strength, walks), scale * len(others))
+    step, strength, walks = (np.sort(np.stack(sums), axis=0).sum(axis=0) for sums in by_kind)
+    return Cluster((step, strength, walks), len(others))

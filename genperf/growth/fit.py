@@ -97,7 +97,7 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
     # What is shown is the mean of the middle draws, which are ordered from the flattest curve to the steepest.
     tail = round(0.5 * (1.0 - SHOWN_SHARE) * len(level))
     inner = slice(tail, len(level) - tail)
-    central = bank().central[drawn.curve]
+    central = drawn.central
     variances, offsets = layout.variances, None
     if series.anchors is not None:
         # Each draw passes through one quantile of what similar series show, flat curves through the low ones.
@@ -128,7 +128,7 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
         unidentified=expression.constant_names[:2] if reading.free_constant else (),
         label=_label(series, reading) if several else "overheads",
         discrepancy=discrepancy,
-        central=None if offsets is not None else central / central.mean() * (central_share / chosen.share),
+        central=None if offsets is not None else central * (central_share / chosen.share),
     )
 
 

@@ -15,14 +15,16 @@ from genperf.discrepancy.series import walk_from
 from genperf.growth.bank import CONSTANT, SLOPE_SD, bank, prior, slope_beyond
 from genperf.prediction.bands import MixtureForecast
 
+#: Of the central value: a factor for each overhead between nodes that does not arise, and the power of a walk's step.
+#: A heavy tail and a loud walk belong to the ends of the interval (`experiments/decisions/growth-of-a-series.md`).
+CENTRAL_ABSENT, CENTRAL_POWER = 1.25, -0.25
 #: Draws of a posterior: the ends of its interval move by about 1 % with half as many.
 POSTERIOR_DRAWS = 800
 #: Share of the draws, in the middle of those along the growth, whose mean is the decomposition that is shown.
 SHOWN_SHARE = 0.5
-#: Layouts that are kept, of 1 MB each, posteriors, of 0.5 MB each, and counts, of 130 kB each. A series without nodes
+#: Posteriors that are kept, of 0.5 MB each, layouts, of 1 MB each, and counts, of 130 kB each. A series without nodes
 #: and its look-back have up to twelve layouts; the folds of a table of factors share about half of their posteriors.
-KEPT_LAYOUTS, KEPT_POSTERIORS = 64, 96
-KEPT_COUNTS = 192
+KEPT_POSTERIORS, KEPT_COUNTS = 96, 192
 #: ln of the least weight, nothing beside the others: exp takes twenty times as long of numbers that underflow.
 LEAST_LOGARITHM = -700.0
 #: Least count or work, relative to the largest: sizes of a message span more decades than counts are told apart by.
@@ -145,7 +147,7 @@ def _logarithms(workers: float, nodes: float, work: float, constant: bool) -> Ar
     return np.asarray(np.log(total))
 
 
-@lru_cache(maxsize=KEPT_LAYOUTS)
+@lru_cache(maxsize=KEPT_POSTERIORS)
 def _layout(key: tuple[tuple[float, float, float], ...], variances: tuple[float, ...], apart: bool) -> Layout:
     """Return a layout; the last ones are kept, which groups of a table share."""
     workers, nodes, work = np.array(key).T
@@ -197,6 +199,13 @@ class Draws(Struct, frozen=True, eq=False):
         away = self.posterior.logarithms - layout.curves[:, self.curve].T
         return np.sum(layout.level[self.walk] * away, axis=1), layout.precision[self.walk] ** -0.5
 
+    @property
+    def central(self) -> Array:
+        """The ratio of each draw's weight for the central value to that for the interval, mean one, shape (draws,)."""
+        absent = np.sum(prior().between & ~bank().present[self.curve], axis=1)
+        ratio = CENTRAL_ABSENT**absent * prior().walk_step[self.walk] ** CENTRAL_POWER
+        return np.asarray(ratio / ratio.mean())
+
     def forecast(self, counts: Counts) -> tuple[Array, Array, Array]:
         """Return the mean of ln T (`Discrepancy.forecast`), its variance and a new run's, without the noise of repeats.
 
@@ -214,11 +223,8 @@ def forecast(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[C
     """Return the mixture of what readings forecast, by their shares, each at its counts."""
     forecasts = [part.forecast(at) for part, at in zip(parts, counts, strict=True)]
     mean, variance, total = map(np.concatenate, zip(*forecasts, strict=True))
-    # For the central value a curve has another weight than for the interval: `central` is their ratio.
-    weights = [np.full(len(p.curve), s / len(p.curve)) for p, s in zip(parts, shares, strict=True)]
-    of_curves = [bank().central[p.curve] for p in parts]
-    central = [weight * c / c.mean() for weight, c in zip(weights, of_curves, strict=True)]
-    return MixtureForecast(mean, np.concatenate(weights), variance, total, None, np.concatenate(central))
+    weights = np.concatenate([np.full(len(p.curve), s / len(p.curve)) for p, s in zip(parts, shares, strict=True)])
+    return MixtureForecast(mean, weights, variance, total, None, weights * np.concatenate([p.central for p in parts]))
 
 
 def posterior_of(
@@ -232,19 +238,13 @@ def posterior_of(
     """
     # In steps of √2, which changes no interval by its digits: series then have equal layouts.
     variances = 2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(variances, LEAST_POSTERIOR_VARIANCE))))
-    if tilt is None:
-        return _posterior(counts.key, tuple(variances.tolist()), tuple(logarithms.tolist()), apart)
     layout = _layout(counts.key, tuple(variances.tolist()), apart)
+    if tilt is None:
+        return _posterior(layout, tuple(logarithms.tolist()))
     return Posterior(logarithms, layout, *layout.weights(logarithms, tilt))
 
 
 @lru_cache(maxsize=KEPT_POSTERIORS)
-def _posterior(
-    key: tuple[tuple[float, float, float], ...],
-    variances: tuple[float, ...],
-    logarithms: tuple[float, ...],
-    apart: bool,
-) -> Posterior:
+def _posterior(layout: Layout, logarithms: tuple[float, ...]) -> Posterior:
     """Return a posterior without a tilt; the last ones are kept: folds and readings of a table share most of theirs."""
-    layout, of_runs = _layout(key, variances, apart), np.array(logarithms)
-    return Posterior(of_runs, layout, *layout.weights(of_runs))
+    return Posterior(np.array(logarithms), layout, *layout.weights(np.array(logarithms)))

@@ -30,8 +30,8 @@ T = TypeVar("T")
 #: The scale and the nodes of a row; no nodes (0) where they are not known.
 Count = tuple[float, float]
 
-#: Series that are weighed for the cluster, those of the largest scales first, of which no more than 15 count, and
-#: donors whose growth the bank predicts, to know what it says before any donor is known.
+#: Series that are weighed for the cluster, those of the largest scales first, and donors whose growth the bank
+#: predicts, to know what it says before any donor is known.
 MOST_WEIGHED_SERIES = 24
 #: Donors without which only the cluster is shared.
 FEWEST_DONORS = 8
@@ -169,9 +169,8 @@ def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
     clusters = {}
     for k in chosen:
         # The weights of walks and curves by all readings, each by its share.
-        readings = [(reading.share, reading.posterior.weights) for reading in weighed(curves[k].series)]
-        of_all = np.sum([share / weights.sum() * weights for share, weights in readings], axis=0)
-        clusters[k] = shown(of_all, k in beyond)
+        weights = [r.share / r.posterior.weights.sum() * r.posterior.weights for r in weighed(curves[k].series)]
+        clusters[k] = shown(np.sum(weights, axis=0), k in beyond)
 
     def shown_without(place: int | None) -> Shared:
         """Return what all series but one show of that one."""
@@ -218,11 +217,6 @@ def table_shares(table: Table, hints: Mapping[str, str]) -> TableShares:
         return TableShares(series=all_series)
     *shares, new_group = shared_by(curves)
     return TableShares(dict(zip((curve.key for curve in curves), shares, strict=True)), new_group, all_series)
-
-
-def _hash_order(name: str) -> str:
-    """Return a hash by which series are sorted before some are chosen, because neighbours in a table are alike."""
-    return hashlib.sha256(name.encode()).hexdigest()
 
 
 def _similar_shown(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
