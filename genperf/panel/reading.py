@@ -1039,10 +1039,11 @@ def _sum_of_phases(reading: Reading, measured: Sequence[TableColumn]) -> str | N
     # `compute time` is no whole.
     others = [c for c, w in zip(measured, words, strict=True) if all(map(w.isdisjoint, spelled.values()))]
     has_whole = any(WHOLE.search(plain_name(c.name)) for c in others)
-    if has_whole or not ((is_sum or is_total) and of_steps and len(units) == 1):
+    sums = np.sum([c.values for c in measured], axis=0)
+    if has_whole or not ((is_sum or is_total) and of_steps and len(units) == 1 and np.isfinite(sums).any()):
         return None
     name = f"{'step' if is_sum else 'total'}_{units.pop()}"
-    reading.columns[name] = column_from(name, np.sum([c.values for c in measured], axis=0).tolist(), role="measured")
+    reading.columns[name] = column_from(name, sums.tolist(), role="measured")
     reading.derived[name] = "+".join(quote_name(c.name) for c in measured)
     return name
 
