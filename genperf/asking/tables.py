@@ -329,11 +329,12 @@ def _alike(
     size, which differ together, nothing.
     """
     growths = [of.facts.growth for of in answers if of.facts is not None and of.facts.plan is None]
-    if len(growths) < len(answers):
+    if not growths or any(of.facts is not None and of.facts.plan is not None for of in answers):
         return places, answers
     largest = max(growths, key=lambda growth: growth.target.count)
     names_count = {n for n in chain(*places) if n == SCALE or meant_by(n) in LEVELS or column_named(n, [largest.name])}
-    if len({growth.target.count for growth in growths}) > 1 and not names_count:
+    are_curves = len(growths) == len(answers)
+    if are_curves and len({growth.target.count for growth in growths}) > 1 and not names_count:
         places = [{**place, largest.name: label(largest.target.count)} for place in places]
         answers = [answer(place) for place in places]
     names = [n for n in dict.fromkeys(chain(*(of.taken for of in answers))) if meant_by(n) not in WAYS]
