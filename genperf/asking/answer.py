@@ -619,19 +619,22 @@ def _row(row: Row) -> Text:
 def rows_of(answer: Answer) -> list[Row]:
     """Return the rows of the card and of the page: what is wanted, the amounts that are asked about, the others.
 
-    Of each those with a value beside come first, and the utilisation, which is one more; of rows of one name and value
-    the first stays.
+    Of each those with a value beside come first, and the utilisation, which is one more; of rows of one value and
+    interval the one that names the question stays, else the first.
     """
     wanted, mfu = answer.answers[0].quantity, QUANTITIES["mfu"].label
-    leading = {mfu, *OF_THE_QUESTION}
-    ordered = sorted(
-        _known_rows(answer),
-        # False comes before True.
-        key=lambda row: (row.name != wanted, row.name not in OF_THE_QUESTION, not (row.beside or row.name in leading)),
+    of_answer = [*_known_rows(answer)]
+    # Of the job that was timed the cost stands below its time.
+    of_question = OF_THE_QUESTION if any(row.name == _JOB[0] for row in of_answer) else OF_THE_QUESTION - {_JOB[1]}
+    leading = {mfu, *of_question}
+    # False comes before True.
+    of_answer.sort(
+        key=lambda row: (row.name != wanted, row.name not in of_question, not (row.beside or row.name in leading))
     )
     row_of_value = dict[tuple[str, str], Row]()
-    for row in ordered:
-        row_of_value.setdefault((row.name, row.value), row)
+    for row in of_answer:
+        value = row.value, row.interval or row.name
+        row_of_value[value] = row if row.name in of_question else row_of_value.get(value, row)
     rows = list(row_of_value.values())
     most_rows = MOST_ROWS + 1 if any(row.name == mfu for row in rows) else MOST_ROWS
     return rows[:most_rows]
@@ -745,14 +748,18 @@ def _following_rows(facts: Facts) -> Iterator[Row]:
             paid_in = {"training_hours": f"{singular(growth.paid_name)}-hours"}
             paid_in |= {} if growth.price is None else {"training_cost": growth.price.currency}
             yield _interval_row(quantity.label, ends, paid_in.get(name, unit))
-    if (cost := cost_of(growth, value)) is not None and growth.costs is not None:
+    plan = facts.plan
+    # The job that was timed has a row already.
+    has_own_row = plan is not None and plan.plan.of_job and plan.chosen.count == growth.target.count
+    if (cost := cost_of(growth, value)) is not None and growth.costs is not None and not has_own_row:
         yield _interval_row(_COST, *cost, growth.costs[0] if growth.grows else None)
-    if facts.plan is not None and not (facts.plan.plan.is_speed or facts.plan.plan.is_of_a_step):
-        paid, chosen = facts.plan.price, facts.plan.chosen
+    if plan is not None and not (plan.plan.is_speed or plan.plan.is_of_a_step):
+        paid, chosen = plan.price, plan.chosen
         middle, lower, upper, unit = texts_in_unit(*chosen.total.ends)
-        elsewhere = "" if chosen.count == facts.growth.target.count else f"at {chosen.count:g}"
-        yield Row(_JOB[0], with_unit(middle, unit), f"{lower} – {upper}", elsewhere)
-        row = _interval_row(_JOB[1], chosen.cost, cost_unit(facts.plan))
+        elsewhere = "" if chosen.count == growth.target.count else f"at {chosen.count:g}"
+        if not has_own_row:
+            yield Row(_JOB[0], with_unit(middle, unit), f"{lower} – {upper}", elsewhere)
+        row = _interval_row(_JOB[1], chosen.cost, cost_unit(plan))
         yield row._replace(beside="" if paid is None else f"at {in_cents(paid.text)}"[: COLUMNS[3] - 1])
     for name, unit in facts.further.items():
         if np.isfinite(facts.predicted[name]):

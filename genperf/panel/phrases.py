@@ -692,7 +692,9 @@ class _Words(Meanings, dict=True):
         """Read a name with its value behind it: `batch 32`, `batch size of 32`, `strategy FSDP`, `bs = 16`."""
         name, end = self.longest(place, self.name)
         if not name and self.word(place + 1) == "=":
-            name, end = self.words[place], place + 1
+            # The `n=32` of runs that count workers is their scale.
+            word = self.words[place]
+            name, end = SCALE if word.lower() in words_of("headers.nameless") else word, place + 1
         # `which run next` asks, and compares no runs.
         is_verb = not self.has_value(end) and all(map(self.is_prose, self.words[place:end]))
         # The number of `B200 64 gpus` or `H100 7B` is no count of this device.

@@ -134,6 +134,9 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     ({'pipe': '8'}, ('asked, and found nowhere in the runs: colour', 'lr was always 8: nothing shows another one'))
     """
     options, settings, wanted = dict[str, str](), _Cells(), ""
+    for name in [n for n in at if n.lower() in words_of("headers.letter_of_workers") and n not in legend.columns]:
+        # The `n=32` of runs that count workers is their scale.
+        at = {SCALE if n == name and SCALE not in at else n: text for n, text in at.items()}
     if not all(map(is_number, at.values())) or any(name.startswith("--") for name in at):
         at, nameless, options = settings_in_words(legend, at)
         at, settings.absent = _split_machines(legend, at)

@@ -498,6 +498,8 @@ def plain_notes(text: str) -> str:
         return text
     if len({match["letters"].lower() for match in FORMS.row_in_letters.finditer(text)}) > 1:
         text = FORMS.row_in_letters.sub(lambda row: f"{row['begin']}{_NUMBERS[row['letters'].lower()]} ", text)
+    if len({match["number"] for match in FORMS.count_of_letter.finditer(text)}) > 1:
+        text = FORMS.count_of_letter.sub(_count_of_letter, text)
     grids = {match["nodes"]: int(match["value"]) for match in FORMS.grid_of_line.finditer(text)}
     if len(grids) > 1 and len({*grids.values()}) == 1 and max(grids.values()) <= MOST_OF_A_NODE:
         text = FORMS.grid_of_line.sub(r"\g<0> devices", text)
@@ -549,6 +551,11 @@ def _with_units_of_titles(text: str) -> str:
             units = units_in(title) or FORMS.rate_in_words.findall(title)
             unit = next(filter(_measures, units), "" if is_other else unit)
     return "\n".join(lines)
+
+
+def _count_of_letter(of: re.Match[str]) -> str:
+    """Return `4 workers: ` for `n=4: `, behind a comma where it does not begin its line."""
+    return f"{of['begin'] if of.start() == of.string.rfind(chr(10), 0, of.end()) + 1 else ', '}{of['number']} workers: "
 
 
 def _count_first(row: re.Match[str]) -> str:
@@ -1293,6 +1300,8 @@ def _with_words_of_first(line: str) -> str:
     >>> _with_words_of_first("8 GPUs: 410 img/s, 16: 790"), _with_words_of_first("0.5 s at 4 nodes, 0.7 s at 8")
     ('8 GPUs: 410 img/s, 16 GPUs: 790 img/s', '4 nodes: 0.5 s, 8 nodes: 0.7 s')
     """
+    if FORMS.letter.search(line):
+        line = FORMS.behind_in_letters.sub(lambda of: f"{of['preposition']}{_NUMBERS[of['letters'].lower()]}", line)
     for full_pair, further in ((FORMS.of_count, FORMS.of_further_count), (FORMS.at_count, FORMS.at_further_count)):
         words = full_pair.search(line)
         if words is not None and further.search(line, words.end()):

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Objects
 from genperf.errors import counted, listed
+from genperf.formula.amounts import amount
 from genperf.table.cells import MOST_NAMES, SEPARATOR, Cells, Names, Source, Taken, parts_of, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in, seconds_of
 from genperf.table.facts import FEWEST_CHIPS, MOST_OF_A_NODE, PATHS, SLICE, chips_of, spelled_in_digits
@@ -252,6 +253,8 @@ def variants_of(columns: Mapping[str, Cells | Sequence[Any]]) -> dict[str, dict[
     return {VALUE: dict(zip(names, names, strict=True))} if is_one else {}
 
 
+#: Relative error of a rate that is written to three digits.
+_ROUNDING = 0.006
 #: What a column may count, and a method may be called.
 METHODS = ("servers", "zero", *WAYS)
 
@@ -799,7 +802,7 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
     made: dict[str, AnyArray] = {}
     names_of_columns: dict[str, Names] = {}
     steps, aliases, of_cores = [*source.steps], dict(source.aliases), set[str]()
-    of_nodes = _node_sizes_in_words(source) if "nodes" in map(meant_by, source.columns) else None
+    of_nodes = _node_sizes(source) if "nodes" in map(meant_by, source.columns) else None
     if of_nodes is not None:
         made["devices_per_node"] = of_nodes[1]
         steps.append(step(f"'devices_per_node' read from '{of_nodes[0]}', as only nodes are counted"))
@@ -857,8 +860,8 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
     return replace(source, read={**source.read, **made}, names=names_of_columns, aliases=aliases, steps=tuple(steps))
 
 
-def _node_sizes_in_words(source: Source) -> tuple[str, AnyArray] | None:
-    """Return the column of words that states the devices of each node, `8x H100`, where only nodes are counted."""
+def _node_sizes(source: Source) -> tuple[str, AnyArray] | None:
+    """Return the column that states the devices of each node, `8x H100`, where only nodes are counted, or has rates."""
     if {meant_by(column) for column in source.columns} & {*LEVELS, *WAYS, "devices_per_node"} != {"nodes"}:
         return None
     for column, values in source.columns.items():
@@ -869,6 +872,22 @@ def _node_sizes_in_words(source: Source) -> tuple[str, AnyArray] | None:
         devices = [of[0].get("devices", 0.0) for of in taken if of is not None and len(of[0]) == 1]
         if len(devices) == len(texts) and 0 < min(devices) <= max(devices) <= MOST_OF_A_NODE:
             return column, np.array([*map(int, devices)], dtype=object)
+    return _node_sizes_of_rates(source)
+
+
+def _node_sizes_of_rates(source: Source) -> tuple[str, AnyArray] | None:
+    """Return the column of the rates of one device, and how many of these a node has by the rates of all."""
+    headers = {n: header for n in source.columns if (header := header_of(n)).kind == "rate" and header.counted}
+    of_one = [n for n, header in headers.items() if header.shared and header.level == "workers"]
+    alike = {n: [k for k, of in headers.items() if not of.shared and of.counted == headers[n].counted] for n in of_one}
+    for column in (n for n in of_one if len(alike[n]) == 1):
+        nodes_column = next(n for n in source.columns if meant_by(n) == "nodes")
+        texts = (labels(source.columns[n]) for n in (*alike[column], column, nodes_column))
+        total, each, nodes = (np.array([amount(text) or np.nan for text in of_column]) for of_column in texts)
+        sizes = total / each / nodes
+        size = np.round(np.median(sizes))
+        if 1.0 <= size <= MOST_OF_A_NODE and np.all(np.abs(sizes / size - 1.0) < _ROUNDING):
+            return column, np.full(len(source), int(size), dtype=object)
     return None
 
 
