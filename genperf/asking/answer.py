@@ -620,7 +620,7 @@ def rows_of(answer: Answer) -> list[Row]:
     """Return the rows of the card and of the page: what is wanted, the amounts that are asked about, the others.
 
     Of each those with a value beside come first, and the utilisation, which is one more; of rows of one value and
-    interval the one that names the question stays, else the first.
+    interval the first stays.
     """
     wanted, mfu = answer.answers[0].quantity, QUANTITIES["mfu"].label
     of_answer = [*_known_rows(answer)]
@@ -633,8 +633,7 @@ def rows_of(answer: Answer) -> list[Row]:
     )
     row_of_value = dict[tuple[str, str], Row]()
     for row in of_answer:
-        value = row.value, row.interval or row.name
-        row_of_value[value] = row if row.name in of_question else row_of_value.get(value, row)
+        row_of_value.setdefault((row.value, row.interval or row.name), row)
     rows = list(row_of_value.values())
     most_rows = MOST_ROWS + 1 if any(row.name == mfu for row in rows) else MOST_ROWS
     return rows[:most_rows]
@@ -750,17 +749,18 @@ def _following_rows(facts: Facts) -> Iterator[Row]:
             yield _interval_row(quantity.label, ends, paid_in.get(name, unit))
     plan = facts.plan
     # The job that was timed has a row already.
-    has_own_row = plan is not None and plan.plan.of_job and plan.chosen.count == growth.target.count
-    if (cost := cost_of(growth, value)) is not None and growth.costs is not None and not has_own_row:
+    has_row_of_job = plan is not None and plan.plan.of_job and plan.chosen.count == growth.target.count
+    if (cost := cost_of(growth, value)) is not None and growth.costs is not None:
         yield _interval_row(_COST, *cost, growth.costs[0] if growth.grows else None)
     if plan is not None and not (plan.plan.is_speed or plan.plan.is_of_a_step):
         paid, chosen = plan.price, plan.chosen
         middle, lower, upper, unit = texts_in_unit(*chosen.total.ends)
         elsewhere = "" if chosen.count == growth.target.count else f"at {chosen.count:g}"
-        if not has_own_row:
+        if not has_row_of_job:
             yield Row(_JOB[0], with_unit(middle, unit), f"{lower} – {upper}", elsewhere)
-        row = _interval_row(_JOB[1], chosen.cost, cost_unit(plan))
-        yield row._replace(beside="" if paid is None else f"at {in_cents(paid.text)}"[: COLUMNS[3] - 1])
+        if not (has_row_of_job and cost):
+            row = _interval_row(_JOB[1], chosen.cost, cost_unit(plan))
+            yield row._replace(beside="" if paid is None else f"at {in_cents(paid.text)}"[: COLUMNS[3] - 1])
     for name, unit in facts.further.items():
         if np.isfinite(facts.predicted[name]):
             yield _interval_row(name, Interval.named(facts.predicted, name), unit)

@@ -605,14 +605,14 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
     another_scale = f"One scale was measured: a run at another count of {count} shows how it scales "
     another_scale += f"(genperf ask RUN1 RUN2 --at {count}=64)."
     names = reading.quantities if opened.want is None else reading.quantities[:1]
-    asked = opened.options.get("requested", "").split(", ")
-    asks_speed = any(header_of(of).kind in ("time", "rate") for of in asked)
+    requested = opened.options.get("requested", "").split(", ")
+    asks_speed = any(header_of(of).kind in ("time", "rate") for of in requested)
     # `Time to train (minutes) for results/run_8.txt` is one, whatever its unit seems to be of.
     kinds = {reading.columns[name].kind for name in names}
     kinds |= {header_of(name.partition(" (")[0]).kind or "quantity" for name in names}
     if asks_speed and kinds <= {"quantity"}:
         raise TableError(UNMEASURED, hint=f"measured was {listed(names)}", where=source.name)
-    lacks_epoch = "epoch" in asked and "samples" not in opened.options
+    lacks_epoch = "epoch" in requested and "samples" not in opened.options
     lacks_epoch &= {*words_of("headers.epoch")}.isdisjoint(chain(*map(words_in, names)))
     answers = list[Value]()
     for name in names[:MAX_QUANTITIES]:

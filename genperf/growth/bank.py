@@ -117,11 +117,8 @@ def prior() -> Prior:
     )
 
 
-def slope_beyond(apart: bool) -> tuple[float, float]:
-    """Return the least deviation of the slope beyond the data and its mean; `apart` with one device a node."""
-    return (APART_LEAST_SLOPE, APART_MEAN_SLOPE) if apart else (LEAST_SLOPE, MEAN_SLOPE)
-
-
+#: Whether there is one device a node → the least deviation of the slope beyond the data, and its mean.
+SLOPE_BEYOND = {False: (LEAST_SLOPE, MEAN_SLOPE), True: (APART_LEAST_SLOPE, APART_MEAN_SLOPE)}
 #: The place of the constant among the overheads.
 CONSTANT = len(prior().overheads) - 1
 

@@ -12,7 +12,7 @@ from genperf.discrepancy.series import walk_from
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import Name, Number, call, chain, parse, render, substitute
 from genperf.gaussian import normal_quantiles
-from genperf.growth.bank import CONSTANT, DOUBLING, LATENCY, SLOPE_SD, bank, prior, slope_beyond
+from genperf.growth.bank import CONSTANT, DOUBLING, LATENCY, SLOPE_BEYOND, SLOPE_SD, bank, prior
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_notes
 from genperf.growth.measured import Anchors, MeasuredSeries, notes_of
@@ -216,7 +216,7 @@ def _form(
     if reading.divides != "1":
         terms = [Term(term.name, call("divide", term.node, over_columns[reading.divides])) for term in terms]
     places, slope = [prior().overheads.index(overhead) for overhead in chosen], SLOPE_SD * step
-    least_slope, mean_slope = slope_beyond(reading.is_apart(series))
+    least_slope, mean_slope = SLOPE_BEYOND[reading.is_apart(series)]
     beyond = Extrapolation(
         axes=tuple(render(over_columns[text]) for text in axes),
         # A reciprocal that falls with the work grows itself, in proportion to the scale at most.

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from genperf.arrays import Array, Index
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.series import walk_from
-from genperf.growth.bank import CONSTANT, SLOPE_SD, bank, prior, slope_beyond
+from genperf.growth.bank import CONSTANT, SLOPE_BEYOND, SLOPE_SD, bank, prior
 from genperf.prediction.bands import MixtureForecast
 
 #: Of the central value: a factor for each overhead between nodes that does not arise, and the power of a walk's step.
@@ -63,12 +63,12 @@ class Layout:
         ln p = (M·y)'·f + [−½·f'·M·f − ½·ln|K| − ½·ln(1'K⁻¹1)] − ½·y'·M·y
 
     The largest count is the last; `variances` are those of ln T at each, as repeats show them. Beyond it devices that
-    are known to be `apart`, one a node, add more (`slope_beyond`).
+    are known to be `apart`, one a node, add more (`SLOPE_BEYOND`).
     """
 
     def __init__(self, counts: Counts, variances: Array, apart: bool = False) -> None:
         constants = prior()
-        least_slope, mean_slope = slope_beyond(apart)
+        least_slope, mean_slope = SLOPE_BEYOND[apart]
         self.counts, self.variances = counts, variances
         self.constant = bool(np.ptp(counts.work) > 1e-9)
         curves = self.logarithms(counts)

@@ -48,7 +48,7 @@ def test_runs_as_before_pass_and_slower_ones_exit_with_1(shell: Shell) -> None:
     # It is said once.
     _, out, err = shell("verify", "history.csv", "slow.csv", "--update")
     assert (out.count("slower than predicted"), err) == (1, "")
-    told = "inside, but slower than runs vary", "alarm only how runs vary", "1.005 becomes 1.0056 s (+0.1 %)"
+    told = "inside, but slower than runs vary", "alarm only how runs vary", "1.0044 becomes 1.005 s (+0.1 %)"
     assert [text for text in told if text not in out] == []
 
 
