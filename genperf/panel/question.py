@@ -152,6 +152,9 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
                 settings.names.setdefault(measured, name)
         elif column is not None:
             _add_setting(legend, settings, name, column, text, at)
+        elif "tokens" in options and meant_by(name) == "sequence" and (length := amount(text)) is not None:
+            # `1T tokens, seq 4096` of runs that do not say how long a sample is.
+            options["sequence"] = f"{length:.15g}"
         elif not in_title(text, legend.title):
             settings.absent.append(name)
     batch = column_of("batch", legend.columns) if column_of("global_batch", legend.columns) else None

@@ -425,6 +425,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         requested = replace(requested, wanted="") if paid else requested
         options = dict(requested.options)
         of_words, scaling = options.pop("want", None), options.pop("scaling", "")
+        if length := options.pop("sequence", ""):
+            roles = replace(roles, derived={"seq_length": length, **roles.derived})
         if scaling and not (roles.scaling or any(header_of(name).kind == "rate" for name in columns)):
             # Of a rate the efficiency is the same by either kind.
             roles = replace(roles, scaling=scaling)

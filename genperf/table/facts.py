@@ -498,6 +498,7 @@ def plain_notes(text: str) -> str:
         return text
     if len({match["letters"].lower() for match in FORMS.row_in_letters.finditer(text)}) > 1:
         text = FORMS.row_in_letters.sub(lambda row: f"{row['begin']}{_NUMBERS[row['letters'].lower()]} ", text)
+    text = FORMS.title_of_pairs.sub(lambda of: f"{of['title']}:\n" + re.sub("[,;] (?:and )?", "\n", of["pairs"]), text)
     if len({match["number"] for match in FORMS.count_of_letter.finditer(text)}) > 1:
         text = FORMS.count_of_letter.sub(_count_of_letter, text)
     grids = {match["nodes"]: int(match["value"]) for match in FORMS.grid_of_line.finditer(text)}
