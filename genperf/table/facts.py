@@ -166,6 +166,8 @@ class Run(Struct):
     of_result: set[str] = field(default_factory=set)
     #: Whether a row of numbers below their names is in it.
     has_row: bool = False
+    #: The words of the clause that tells its count and its result at once.
+    statement: frozenset[str] = frozenset()
 
     def add(self, name: str, value: Any, unit: str = "", tested: bool = False) -> None:
         """Add a value to those of its name as that was first spelled, in its first unit, or to those of a test."""
@@ -937,6 +939,20 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
             differ = {key for key, value, _ in of_clause if _differs_from_run(run, key, value)}
             counted_keys = {run.spelled.get(_key_meaning(key), key) for key, _, _ in of_clause if _is_count(key)}
             measured_keys = {run.spelled.get(_key_meaning(k), k) for k, _, unit in of_clause if is_result(k, unit)}
+            # `8 GPUs (2 nodes, 10GbE): 4.9 it/s` above `8 GPUs (2 nodes, 100GbE): 7.2 it/s`
+            counters = {plain_name(key) for key, *_ in of_clause} & _COUNTERS
+            statement = (
+                _words_of_statement(text) if counted_keys and measured_keys and not counters else frozenset[str]()
+            )
+            # What a later sentence says again is of no other run.
+            is_new = any(_differs_from_run(run, key, value) for key, value, unit in of_clause if is_result(key, unit))
+            if (
+                is_new
+                and statement
+                and run.statement not in (frozenset(), statement)
+                and measured_keys <= run.values.keys()
+            ):
+                runs.append(run := run.following(number))
             methods = {key for key, *_ in of_clause if _names_method(key)}
             settings = {key for key, _, unit in of_clause if not is_result(key, unit)}
             in_order = [{key for key, *_ in of_clause if _is_count(key)}, methods & differ, differ & settings, differ]
@@ -966,6 +982,7 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
                 )
                 run.heading = run.heading or (heading_text if is_result(key, unit) else "")
             run.of_result |= counted_keys if measured_keys else set()
+            run.statement = statement or run.statement
             # `8 nodes: out of memory` below a run of four is of eight.
             if not run.failure and (failure := failure_of(text if len(texts) > 1 else line)):
                 # `3 h on 2 GPUs. With more it is OOM`: the sentence with the result is of a run that did not fail.
@@ -989,11 +1006,23 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
     return _with_headings(_with_one_time(_with_one_result(_without_setup(runs)), lines), lines)
 
 
+def _words_of_statement(text: str) -> frozenset[str]:
+    """Return the words of a clause, without its numbers and what stands behind these: units and what is counted."""
+    words = (match for match in FORMS.word_of_statement.finditer(text))
+    return frozenset(
+        m[0] for m in words if not (m["number"] and (_measures(m["of"]) or _is_count(m["of"]) or len(m["of"]) < 2))
+    )
+
+
 def _add_settings_below(runs: Sequence[Run], lines: Sequence[str]) -> None:
     """Add to all runs of a line each the settings in the last line of the text, which tells no result, and a price."""
     *_, last = [line for line in lines if line] or [""]
     facts = {key: value for key, value, unit in facts_of(last) if canonical_of(key) and not is_result(key, unit)}
     prices = {key: values[-1] for run in runs for key, values in run.values.items() if is_price(key)}
+    if len(prices) == 1 and not any(map(is_price, chain.from_iterable(run.values for run in runs[:-1]))):
+        # `…, 1024 chips = 4.49M tok/s. Price is $1.35/chip-hour.`
+        for run in runs[:-1]:
+            run.add(*next(iter(prices.items())))
     of_each = FORMS.setting_of_each.fullmatch(last)
     if of_each is not None and canonical_of(of_each["key"]) is not None:
         # `Global batch: 1024, 2048, 4096` below three runs.

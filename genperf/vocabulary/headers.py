@@ -599,7 +599,8 @@ MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
 #: `All times in ms.`, `unit: k tokens/s`, `all numbers are images/s`.
 _IN_A_UNIT = late(
-    r"(?:\b(?:in|are)|\bunits?[:=])\s+((?:[kKMB] )?[^\W\d_]+(?:(?:/| per )[^\W\d_]+)*)(?=\s*(?:$|[:：(\[.,;]))",
+    r"(?:\b(?:in|are)|\bunits?[:=])\s+((?:[kKMB] )?[^\W\d_]+(?:(?:/| per )[^\W\d_]+)*)"
+    r"(?=\s*(?:$|[:：(\[.,;]|(?:by|vs|versus|against|over)\s))",
     re.IGNORECASE,
 )
 
