@@ -558,7 +558,8 @@ def _with_units_of_titles(text: str) -> str:
 
 def _count_of_letter(of: re.Match[str]) -> str:
     """Return `4 workers: ` for `n=4: `, behind a comma where it does not begin its line."""
-    return f"{of['begin'] if of.start() == of.string.rfind(chr(10), 0, of.end()) + 1 else ', '}{of['number']} workers: "
+    begins_line = of.string[of.start() - 1 : of.start()] in ("", "\n")
+    return f"{of['begin'] if begins_line else ', '}{of['number']} workers: "
 
 
 def _count_first(row: re.Match[str]) -> str:
@@ -939,19 +940,14 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
             differ = {key for key, value, _ in of_clause if _differs_from_run(run, key, value)}
             counted_keys = {run.spelled.get(_key_meaning(key), key) for key, _, _ in of_clause if _is_count(key)}
             measured_keys = {run.spelled.get(_key_meaning(k), k) for k, _, unit in of_clause if is_result(k, unit)}
-            # `8 GPUs (2 nodes, 10GbE): 4.9 it/s` above `8 GPUs (2 nodes, 100GbE): 7.2 it/s`
-            counters = {plain_name(key) for key, *_ in of_clause} & _COUNTERS
-            statement = (
-                _words_of_statement(text) if counted_keys and measured_keys and not counters else frozenset[str]()
-            )
-            # What a later sentence says again is of no other run.
-            is_new = any(_differs_from_run(run, key, value) for key, value, unit in of_clause if is_result(key, unit))
-            if (
-                is_new
-                and statement
-                and run.statement not in (frozenset(), statement)
-                and measured_keys <= run.values.keys()
-            ):
+            # `8 GPUs (2 nodes, 10GbE): 4.9 it/s` above `8 GPUs (2 nodes, 100GbE): 7.2 it/s`; what a later sentence says
+            # again is of no other run.
+            is_step = not {plain_name(key) for key, *_ in of_clause}.isdisjoint(_COUNTERS)
+            is_statement = bool(counted_keys and measured_keys and not is_step)
+            statement = _words_of_statement(text) if is_statement else frozenset[str]()
+            is_other = bool(statement and run.statement and run.statement != statement)
+            is_other = is_other and measured_keys <= run.values.keys()
+            if is_other and any(_differs_from_run(run, k, value) for k, value, unit in of_clause if is_result(k, unit)):
                 runs.append(run := run.following(number))
             methods = {key for key, *_ in of_clause if _names_method(key)}
             settings = {key for key, _, unit in of_clause if not is_result(key, unit)}
