@@ -8,7 +8,7 @@ never changes, is a setting. A run ends at a heading, or where a count changes a
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -310,62 +310,34 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     return iter(_facts_in(line[:LONGEST_LINE]))
 
 
+#: Something that stands in a line, the pattern of a fact in other words, and the words that the patterns of facts know.
+_Spelling = tuple[tuple[str, ...], str, str | Callable[[re.Match[str]], str]]
+
+
+def _respelled(line: str, spellings: Sequence[_Spelling]) -> str:
+    """Return a line in the words that the patterns of facts know."""
+    for signs, pattern, words in spellings:
+        if any(sign in line for sign in signs):
+            line = getattr(FORMS, pattern).sub(words, line)
+    return line
+
+
 @lru_cache(maxsize=1 << 15)
 def _facts_in(line: str) -> tuple[tuple[str, Any, str], ...]:
     """Return the facts of a line, which is looked at several times, in the order of the patterns."""
     if line.isascii() and not _BETWEEN.search(line) and not any(map(str.isdigit, line)):
         return ()
-    if "x" in line or "×" in line or "*" in line:
-        line = FORMS.machines_of_kind.sub(r"\g<value>\g<value_behind> nodes", line)
-        line = FORMS.kind_before_product.sub(r"\g<value>x \g<kind>", line)
-        line = FORMS.nodes_by_devices.sub(_nodes_and_devices, line)
-    line_as_written, product, tpus = line, None, SLICE.search(line) if "-" in line else None
-    line = FORMS.every.sub(r"\g<step> took ", line) if " every " in line else line
-    if "/" in line:
-        line = FORMS.duration_of_each.sub(r"\g<time> per ", line)
-    if " / s" in line:
-        line = FORMS.apart.sub("/", line)
-    if FORMS.letter.search(line):
-        line = FORMS.kind_in_letters.sub(lambda match: f"{_NUMBERS[match['letters'].lower()]}x ", line)
-        line = FORMS.node_has.sub(r"\g<value> devices per node of ", line)
-        if " each" in line and not FORMS.of_each.search(line):
-            line = FORMS.each_of_kind.sub(r"\g<value> devices per node", line)
-        line = FORMS.of_a_node.sub(r"\g<value> devices per node", line)
-        line_as_written, product, line = line, FORMS.product.search(line), _in_digits(line)
-    if "p" in line.lower():
-        line = FORMS.glued_ways.sub(lambda ways: re.sub(r"[-_/x]?([a-zA-Z]+)(\d+)", r", \1=\2", ways[0])[2:], line)
-    if "atch" in line or "bs" in line.lower():
-        line = FORMS.batch_of_one.sub(_batch_of_one, FORMS.batch_of_each.sub(r"batch per \g<device>: \g<value>", line))
-    if "(" in line:
-        line = FORMS.count_in_brackets.sub(r"(\g<key>=\g<value>)", line)
-    if "s " in line.lower():
-        line = FORMS.plural_before.sub(r"\g<begin>\g<key>=\g<value>", line)
+    line = line_as_written = _respelled(line, _COUNTS_IN_OTHER_WORDS)
+    tpus, product = SLICE.search(line) if "-" in line else None, FORMS.product.search(line)
+    line = _in_digits(line) if FORMS.letter.search(line) else line
+    line = _respelled(line, _SIZES_IN_OTHER_WORDS)
     size = FORMS.size_before.search(line)
     if size is not None and (size["size"].lower() not in _COUNTERS or FORMS.counted.search(line)):
         line = FORMS.size_before.sub(r"\g<size>=\g<value>", line)
     of_each = FORMS.setting_of_each.fullmatch(line) if ", " in line or " / " in line else None
     if of_each is not None and not _is_count(of_each["key"]):
         return ()
-    if " at " in line or " for " in line:
-        line = FORMS.set_at_counts.sub("", line)
-    if " tokens" in line:
-        line = FORMS.tokens_of_each.sub(r"\g<batch>\g<value> \g<key>, seq_length=\g<tokens>", line)
-    if "], [" in line:
-        line = FORMS.zipped.sub(_pairs_of_lists, line)
-    if "tensor(" in line:
-        line = FORMS.tensor.sub(r"\g<value>", line)
-    if any(joint in line for joint in (" each", " of ", " x ", " × ")):
-        line = FORMS.of_each.sub(_devices_of_all, line)
-    if "srun" in line or line.startswith("#SBATCH"):
-        line = FORMS.of_slurm.sub(lambda match: "--nodes=" if match["nodes"] else "--gpus-per-node=", line)
-    if " = " in line:
-        line = FORMS.comes_to.sub(r"\g<value> \g<unit>", line)
-    if "%" in line or "B " in line:
-        line = FORMS.unit_before.sub(r"\g<key>: \g<value>\g<unit>", line)
-    if "/s)" in line:
-        line = FORMS.in_short.sub(r"\g<short>", line)
-    if "(" in line:
-        line = FORMS.in_parts.sub(_parts_in_unit, line)
+    line = _respelled(line, _RESULTS_IN_OTHER_WORDS)
     several = None if FORMS.of_a_step.match(line) else FORMS.of_several.search(line)
     of_one = None if several is None else _fact_of_several(several)
     if several is not None and of_one is not None:
@@ -408,6 +380,16 @@ def _name_of_price(price: re.Match[str], line: str) -> str:
     paid = (price["paid"] or price["paid_behind"] or ("gpu" if FORMS.of_a_kind.search(line) else "")).lower()
     of = "" if not paid else "node-" if paid in words_of("headers.node") else "gpu-"
     return f"price per {of}hour ({price['sign'] or price['behind']})"
+
+
+def _devices_of_a_node(kind: re.Match[str]) -> str:
+    """Return `4 devices per node` for `4 V100 each`; of `2 nodes with 4 V100 each` the count as it is."""
+    return kind[0] if FORMS.of_each.search(kind.string) else f"{kind['value']} devices per node"
+
+
+def _ways_apart(ways: re.Match[str]) -> str:
+    """Return ways of a split with a sign each, `tp=8, pp=4` for `tp8-pp4`."""
+    return re.sub(r"[-_/x]?([a-zA-Z]+)(\d+)", r", \1=\2", ways[0])[2:]
 
 
 def _batch_of_one(batch: re.Match[str]) -> str:
@@ -478,6 +460,39 @@ def _nodes_and_devices(match: re.Match[str]) -> str:
     """Return `2 nodes with 16` before ` GPUs` for `2x8`; `2` for `2x 4090`, which is no number of a node."""
     nodes, of_node = int(match["nodes"]), int(match["value"])
     return f"{nodes} nodes with {nodes * of_node}" if of_node <= MOST_OF_A_NODE else match["nodes"]
+
+
+_COUNTS_IN_OTHER_WORDS: tuple[_Spelling, ...] = (
+    (("x", "×", "*"), "machines_of_kind", r"\g<value>\g<value_behind> nodes"),
+    (("x", "×", "*"), "kind_before_product", r"\g<value>x \g<kind>"),
+    (("x", "×", "*"), "nodes_by_devices", _nodes_and_devices),
+    ((" every ",), "every", r"\g<step> took "),
+    (("/",), "duration_of_each", r"\g<time> per "),
+    ((" / s",), "apart", "/"),
+    (("",), "kind_in_letters", lambda kind: f"{_NUMBERS[kind['letters'].lower()]}x "),
+    (("",), "node_has", r"\g<value> devices per node of "),
+    ((" each",), "each_of_kind", _devices_of_a_node),
+    (("",), "of_a_node", r"\g<value> devices per node"),
+)
+_SIZES_IN_OTHER_WORDS: tuple[_Spelling, ...] = (
+    (("p", "P"), "glued_ways", _ways_apart),
+    (("b", "B"), "batch_of_each", r"batch per \g<device>: \g<value>"),
+    (("b", "B"), "batch_of_one", _batch_of_one),
+    (("(",), "count_in_brackets", r"(\g<key>=\g<value>)"),
+    (("s ", "S "), "plural_before", r"\g<begin>\g<key>=\g<value>"),
+)
+_RESULTS_IN_OTHER_WORDS: tuple[_Spelling, ...] = (
+    ((" at ", " for "), "set_at_counts", ""),
+    ((" tokens",), "tokens_of_each", r"\g<batch>\g<value> \g<key>, seq_length=\g<tokens>"),
+    (("], [",), "zipped", _pairs_of_lists),
+    (("tensor(",), "tensor", r"\g<value>"),
+    ((" each", " of ", " x ", " × "), "of_each", _devices_of_all),
+    (("srun", "#SBATCH"), "of_slurm", lambda flag: "--nodes=" if flag["nodes"] else "--gpus-per-node="),
+    ((" = ",), "comes_to", r"\g<value> \g<unit>"),
+    (("%", "B "), "unit_before", r"\g<key>: \g<value>\g<unit>"),
+    (("/s)",), "in_short", r"\g<short>"),
+    (("(",), "in_parts", _parts_in_unit),
+)
 
 
 def spelled_in_digits(name: str) -> str:
