@@ -157,11 +157,11 @@ def alarm_of(
     residuals, count = logarithms[measured] - history.means[places], len(places)
     if count:
         single[measured] = history.slower(residuals, 1, 1.0 / history.runs[places])
-    # Benjamini and Hochberg's rates; scipy.stats, which has them too, takes half a second to import.
-    order = np.argsort(single)
-    scaled = np.minimum(single[order] * (len(single) / np.arange(1, len(single) + 1)), 1.0)
-    adjusted = np.minimum.accumulate(scaled[::-1])[::-1][np.argsort(order)]
-    tests = {"each": float(adjusted.min())}
+    # The least of the scaled probabilities is that of Simes, those up to the last low one are slower by themselves.
+    ordered = np.sort(single)
+    scaled = ordered * (len(single) / np.arange(1, len(single) + 1))
+    slower = np.flatnonzero(single <= ordered[scaled <= level].max(initial=0.0))
+    tests = {"each": float(scaled.min())}
     probability, weight = tests["each"], min(EACH * len(single), MOST_EACH)
     if count > 1:
         shares = np.bincount(places, minlength=len(history.runs)) / count
@@ -169,7 +169,7 @@ def alarm_of(
         tests = {"mean": float(history.slower(residuals.mean(keepdims=True), count, of_mean)[0]), **tests}
         quantiles = 1.0 / np.tan(np.pi * np.minimum([*tests.values()], MOST_PROBABILITY))
         probability = float(np.arctan2(1.0, quantiles @ [1.0 - weight, weight]) / np.pi)
-    return Alarm(level, probability, tests, tuple(np.flatnonzero(adjusted <= level).tolist()), probability <= level)
+    return Alarm(level, probability, tests, tuple(slower.tolist()), probability <= level)
 
 
 class Verification(PrintedAnswer, frozen=True, eq=False):

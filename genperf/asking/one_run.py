@@ -24,7 +24,7 @@ from genperf.asking.ask import Question, expectation, question_of
 from genperf.attribution.answers import PrintedAnswer
 from genperf.attribution.derived import reported_of
 from genperf.errors import GenperfError, attempted, counted
-from genperf.facts import ENDS, Interval, PublishedPlace
+from genperf.facts import ENDS, Interval, PublishedPlace, Training
 from genperf.fitting import fit
 from genperf.formula import values_of
 from genperf.formula.amounts import DURATIONS, bandwidth
@@ -149,7 +149,7 @@ def _about_run(row: Mapping[str, Any], at: dict[str, str], question: Question) -
     if used.mfu is not None and not run.rate and conventions_of(run):
         rate = _rate_of(run, used)
         value, low, high, of_each = map(three_digits, (*rate.ends, rate.value / run.devices))
-        speed = f"{value} {sample}/s ({low} – {high}) by that share"
+        speed = f"{value} {sample}/s{f' ({low} – {high})' if low != high else ''} by that share"
         rows.append(("speed", f"{speed}: {of_each} of each device" if run.devices > 1.0 else speed))
     of_images = "no published run of images is bundled: what is usual is not known"
     rows += [("among", place_text(used.normal) if used.normal else of_images)]
@@ -158,12 +158,13 @@ def _about_run(row: Mapping[str, Any], at: dict[str, str], question: Question) -
     if tokens is not None:
         counts = [run.devices * 2.0**power for power in range(-17, 18)] if plan is not None and not at else []
         machines = [{SCALE: f"{count:g}"} for count in counts if count.is_integer() and count <= MOST_DEVICES]
-        answers = [_training(run, used, tried, question) for tried in machines or [at]]
+        trainings = _trainings(run, used, machines or [at], question)
         limit = np.inf if plan is None or plan.deadline is None else plan.deadline / DURATIONS["d"]
         # The fewest devices of which it is expected, and from how many on the upper end keeps it.
-        surely_in_time = [numbers["devices"] for _, numbers in answers if numbers["days_upper"] <= limit]
-        in_time = [answer for answer in answers if answer[1]["days"] <= limit]
-        text, planned = [*in_time, answers[-1]][0]
+        surely_in_time = [training["devices"] for training in trainings.values() if training["days_upper"] <= limit]
+        in_time = [text for text, training in trainings.items() if training["days"] <= limit]
+        text = [*in_time, *reversed(trainings)][0]
+        planned = trainings[text]
         by_upper_end = f"from {surely_in_time[0]:g} devices on" if surely_in_time else "at no count that was tried"
         verdict_of_deadline = f"kept as expected; by the upper end {by_upper_end}" if in_time else "not kept"
         rows += [("training", text), ("deadline", verdict_of_deadline if plan else "")]
@@ -238,9 +239,8 @@ def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | Ge
 
 def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     """Return the run of a row, whose columns are found by their names."""
-    of_run = {name: cell for name, cell in cells.items() if name != UNREAD and not name.startswith("--")}
-    filled = {name: cell for name, cell in of_run.items() if not is_missing(cell) and str(cell).strip()}
-    cells = _with_rate_of_training(filled)
+    filled = {name: cell for name, cell in cells.items() if not is_missing(cell) and str(cell).strip()}
+    cells = _with_rate_of_training({n: filled[n] for n in filled if n != UNREAD and not n.startswith("--")})
     for column in [name for name in cells if meaning_of(name) == "sequence"]:
         if (in_thousands := str(cells[column])[-1] in "kK") or canonical_of(column) is None:
             # `4k` tokens are 4096.
@@ -295,9 +295,9 @@ def _with_rate_of_training(cells: Mapping[str, Any]) -> dict[str, Any]:
     """Return cells with a rate in the place of tokens or samples and of the time, or hours of a device, they took."""
     work = next((name for name in cells if meaning_of(name) in ("tokens", "samples") and number_of(cells[name])), "")
     headers = {name: header_of(f"time ({name})" if canonical_time(name) else name) for name in cells}
-    lasted = {name: header for name, header in headers.items() if header.kind == "time" and header.of != "step"}
-    seconds = {name: DURATIONS.get(of.unit, 0.0) * (number_of(cells[name]) or 0.0) for name, of in lasted.items()}
-    time = next((name for name in seconds if seconds[name]), "")
+    lasted = {name: header.unit for name, header in headers.items() if header.kind == "time" and header.of != "step"}
+    seconds = {name: DURATIONS.get(unit, 0.0) * (number_of(cells[name]) or 0.0) for name, unit in lasted.items()}
+    time = next(filter(seconds.get, seconds), "")
     if not (work and time) or any(header.kind == "rate" for header in headers.values()):
         return dict(cells)
     each = "/gpu" if headers[time].shared or device_in(time) is not None else ""
@@ -415,6 +415,9 @@ class Utilisation(Struct, frozen=True):
 def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
     """Return the utilisation of a run, by the convention that it states within 3 % or the first, or as it states it."""
     conventions, notes, network = conventions_of(run), list[str](), run.network
+    if run.network.parameters and run.nodes > run.devices:
+        what = f"of {run.nodes:g} nodes it is open how many devices each has"
+        raise GenperfError(what, hint="devices_per_node=8, or the devices of all of them: devices=16")
     scale = run.rate / (run.devices * run.dense_peak)
     computed = {name: scale * operations for name, (operations, *_) in conventions.items() if scale}
     utilisations = computed or dict([*run.claims.items()][:1])
@@ -431,12 +434,12 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
         notes.append(f"the fp32 peak of {run.device.label} is not known: that of 16 bits is taken")
     convention = next(iter(utilisations), "")
     if claimed := next((how for how in run.claims if how not in utilisations), ""):
-        claim = run.claims[claimed]
-        nearest, share = min(utilisations.items(), key=lambda of: abs(of[1] / claim - 1.0))
-        if abs(share / claim - 1.0) <= SAME:
+        errors = {name: abs(share / run.claims[claimed] - 1.0) for name, share in utilisations.items()}
+        nearest = min(errors, key=errors.__getitem__)
+        if errors[nearest] <= SAME:
             convention = nearest
         else:
-            notes.append(_usual_mistake(run, utilisations, claimed))
+            notes.append(_usual_mistake(run, utilisations, claimed, nearest))
     if run.recomputed and not computed:
         notes.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
     value, place = utilisations.get(convention), None
@@ -458,62 +461,66 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
 
 def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what usually explains a utilisation that is low among published ones, and one that is high."""
+    network, peak = run.network, three_digits(run.dense_peak / 1e12)
     low, high = (0.0, 1.0) if place is None else (place.low, place.high)
     mended = {text: value * factor for text, factor in run.mistakes.items()}
-    mistakes = [f"{text} (then {share_text(mfu)})" for text, mfu in mended.items() if low < mfu < high]
-    if value > high:
-        peak = f"one of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense"
-        by_transform = ["convolutions by Winograd or FFT multiply less"] if run.network.multiply_adds else []
-        mistakes = mistakes or [*by_transform, "more devices ran than are counted"]
-        if not run.network.published:
-            mistakes.append("a token uses a part of the parameters: active=12.9B for experts, lora for adapters")
-        elif run.network.sample == "tokens" and not run.adapters:
-            mistakes.append("only adapters are trained: lora")
-        return (), (*mistakes, f"another precision or device than {peak}: fp8, or --peak")
-    if place is None or (place.percentile or 0.0) >= LOW:
-        return (), ()
-    causes = {
+    usual = {f"{text} (then {share_text(mfu)})": True for text, mfu in mended.items() if low < mfu < high}
+    more = {
+        "convolutions by Winograd or FFT multiply less": bool(network.multiply_adds) and not usual,
+        "more devices ran than are counted": not usual,
+        "a token uses a part of the parameters: active=12.9B for experts, lora for adapters": not network.published,
+        "only adapters are trained: lora": network.published and network.sample == "tokens" and not run.adapters,
+        f"another precision or device than one of {peak} TFLOP/s dense: fp8, or --peak": True,
+    }
+    less = {
         "an exchange between nodes that nothing hides": several_nodes(run.nodes),
-        "the exchange of experts": run.network.is_mixture,
-        "products too small for the device": 0.0 < run.network.active < 1e9,
+        "the exchange of experts": network.is_mixture,
+        "products too small for the device": 0.0 < network.active < 1e9,
         "activations computed again (a quarter)": run.recomputed is not False and RECOMPUTED * value > low,
         "a small batch of each device, a pipeline's bubble": True,
         "input, or a device below its clock": True,
     }
-    causes = dict.fromkeys(mistakes, value < low) | causes
-    return tuple(text for text, holds in causes.items() if holds)[:3], ()
+    causes = (usual if value < low else {}) | less, usual | more
+    of_low, of_high = (tuple(text for text, holds in of.items() if holds) for of in causes)
+    is_low = place is not None and (place.percentile or 0.0) < LOW
+    return of_low[:3] if is_low else (), of_high if value > high else ()
 
 
-def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed: str) -> str:
+def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed: str, nearest: str) -> str:
     """Return which usual mistakes, as the sparse peak, explain a stated figure that fits no convention: one or two."""
-    claim = run.claims[claimed]
-    figure = f"the {'printed' if claimed == PRINTED else 'stated'} {share_text(claim, decimals=int(claim < 0.1))}"
-    device, values = run.device, np.array([*utilisations.values()])
-    peaks = [("is of the sparse peak", device.sparse * run.dense_peak, ": training uses the dense one")]
-    peaks += [("is of the 16-bit peak", device.rates["16-bit"], "")]
+    claim, device, precision = run.claims[claimed], run.device, run.precision or "16-bit"
+    figure, share = (share_text(of, decimals=int(claim < 0.1)) for of in (claim, utilisations[nearest]))
+    figure = f"the {'printed' if claimed == PRINTED else 'stated'} {figure}"
+
+    def of_peak(fits: str, peak: float, why: str = "") -> tuple[str, float]:
+        """Return a mistake as text, with what it multiplies the utilisation by."""
+        return f"{fits} ({three_digits(peak / 1e12)} TFLOP/s){why}", run.dense_peak / peak
+
+    likely = [of_peak("is of the sparse peak", device.sparse * run.dense_peak, ": training uses the dense one")]
+    likely += [of_peak("is of the 16-bit peak", device.rates["16-bit"])]
+    rate_is_wrong = [(f"fits where {text}", factor) for text, factor in run.mistakes.items()]
     # Variants of a device, an H100 on PCIe, have peaks of their own.
     variants = [of for of in devices().values() if of.family == device.family]
-    for variant in [*variants, *(devices()[name] for name in USUAL_PEAKS if devices()[name] not in variants)]:
-        kinds, rate = ("", "sparse ") if variant in variants else ("",), variant.rate(run.precision or "16-bit")
-        peaks += [(f"fits the {of}peak of {variant.label}", rate * (variant.sparse if of else 1.0), "") for of in kinds]
-    # Each mistake as text, with what it multiplies the utilisation by.
-    wrong = [(f"{fits} ({three_digits(peak / 1e12)} TFLOP/s){why}", run.dense_peak / peak) for fits, peak, why in peaks]
-    wrong.insert(2, ("is HFU: recomputation is counted in it", RECOMPUTED))
-    further = [(f"fits where {text}", factor) for text, factor in run.mistakes.items()]
-    for mistakes in (combinations(wrong + further, 1), combinations(wrong[:2] + further, 2)):
+    dense = [(of.label, of.rate(precision)) for of in (*variants, *map(devices().__getitem__, USUAL_PEAKS))]
+    elsewhere = [("is HFU: recomputation is counted in it", RECOMPUTED)]
+    elsewhere += [of_peak(f"fits the peak of {label}", rate) for label, rate in dense]
+    elsewhere += [of_peak(f"fits the sparse peak of {of.label}", of.sparse * of.rate(precision)) for of in variants]
+    for mistakes in (combinations(likely + elsewhere + rate_is_wrong, 1), combinations(likely + rate_is_wrong, 2)):
         factors = {"; and it ".join(text for text, _ in made): np.prod([by for _, by in made]) for made in mistakes}
+        values = np.array([*utilisations.values()])
         errors = {text: np.abs(values * by / claim - 1.0).min() for text, by in factors.items() if by != 1.0}
         # Of those that rounding leaves open the first, which is the likeliest.
-        nearest = min(errors, key=lambda text: max(errors[text], ROUNDED), default="")
-        if errors.get(nearest, 1.0) <= SAME:
-            return f"{figure} {nearest}"
-    shares = ", ".join(f"{share_text(value, decimals=int(claim < 0.1))} by {n}" for n, value in utilisations.items())
+        mistake = min(errors, key=lambda text: max(errors[text], ROUNDED), default="")
+        if errors.get(mistake, 1.0) <= SAME:
+            return f"{figure} {mistake}"
     ends = [utilisations.get(name, 0.0) * end for name, (_, *both) in conventions_of(run).items() for end in both]
     of_shape = {"seq=": run.sequence, "layers=": run.network.layers, "hidden=": run.network.hidden}
     lacking = ", ".join(setting for setting, value in of_shape.items() if not value)
     if lacking and min(ends, default=1.0) < claim < max(ends, default=0.0):
-        return f"{figure} is {shares}; attention may be the difference: add {lacking}"
-    return f"{figure} fits no convention: {shares}"
+        return f"{figure} is {share} by {nearest}; attention may be the difference: add {lacking}"
+    if nearest == PRINTED:
+        return f"{figure} is not the {share} of the TFLOP/s that the run prints"
+    return f"{figure} fits no convention: the nearest is {share} by {nearest}"
 
 
 def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
@@ -551,13 +558,12 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
     return {name: (of, lower, upper) for name, (holds, of, lower, upper) in conventions.items() if holds}
 
 
-def _training(
-    run: TrainingRun, used: Utilisation, at: Mapping[str, str], question: Question
-) -> tuple[str, dict[str, Any]]:
-    """Return how long tokens take and what they cost, in words and by name, from a table whose only row is the run."""
-    network, price, hints = run.network, question.price, question.hints
-    training = replace(question.training, peak=None)
-    if not network.parameters or network.sample != "tokens" or training.tokens is None:
+def _trainings(
+    run: TrainingRun, used: Utilisation, machines: Sequence[Mapping[str, str]], question: Question
+) -> dict[str, dict[str, Any]]:
+    """Return how long tokens take on machines and what they cost, by name, from a table whose only row is the run."""
+    network, price, hints, tokens = run.network, question.price, question.hints, question.training.tokens
+    if not network.parameters or network.sample != "tokens" or tokens is None:
         what = "how much a token takes needs the network"
         what = f"{network.name} is trained on {network.sample}, not on tokens" if network.name else what
         raise GenperfError(what, hint="--tokens is of a transformer: 7B, or llama3-8b")
@@ -566,32 +572,36 @@ def _training(
         hint = hint if run.rate else f"a run, such as 76800tok/s, with {hint}"
         raise GenperfError("a hinted network needs the time of a step", hint=hint)
     rate, step = _rate_of(run, used), run.step_seconds or 1.0
-    machine = pd.DataFrame([{"device": run.device.label, "devices": run.devices, "nodes": run.nodes}])
+    of_run = pd.DataFrame([{"device": run.device.label, "devices": run.devices, "nodes": run.nodes}])
     # The samples of a step are its tokens.
-    frame = machine.assign(batch_per_device=rate.value * step / run.devices, seq_length=1.0, step_s=step)
+    frame = of_run.assign(batch_per_device=rate.value * step / run.devices, seq_length=1.0, step_s=step)
     of_device, counts = "batch_per_device,seq_length", "devices,nodes"
     if hints and MESSAGE not in hints:
         hints = {PARAMETERS: f"{network.parameters:g}", **hints}
     fitted = fit(frame, time="step_s", intrinsic=of_device, extrinsic=counts, scaling="weak", hints=hints).first
-    query = fitted.query(_machine(run, in_columns(legend_of(understood(machine)), at).of_settings().at))
-    devices, nodes = (float(query.columns[name][0]) for name in ("devices", "nodes"))
-    expected, _ = expectation(fitted, query, question.interval)
-    # Published runs were made at such counts: their range holds what other counts cost.
-    value = Interval(step, step, step) if used.mfu is None else expected.value
-    seconds = Interval(value.value, value.lower * rate.value / rate.upper, value.upper * rate.value / rate.lower)
-    amounts = reported_of(fitted, fitted.panel, query, replace(expected, value=seconds), training, price)
-    *days, unit = texts_in_unit(*(DURATIONS["d"] * end for end in Interval.named(amounts, "days").ends))
-    text = f"{three_digits(training.tokens)} tokens at {devices:g} x {run.device.label or 'devices'}: "
-    text += "{} {} ({} – {})".format(days[0], unit, *days[1:])
-    if price is not None:
-        costs = map(three_digits, Interval.named(amounts, "training_cost").ends)
-        paid, _ = paid_for(fitted.panel, question.per, price)
-        text += ", cost {} ({} – {}) at {}".format(*costs, price_text(price.text, paid))
-    numbers: dict[str, Any] = {"tokens": training.tokens, "devices": devices, "nodes": nodes}
-    numbers |= {f"days{end}": amounts[f"days{end}"] for end in ENDS}
-    numbers |= {f"cost{end}": amounts.get(f"training_cost{end}") for end in ENDS}
-    reason, suggestion = _why_interval_is_wide(run, used, devices, nodes, bool(hints))
-    return text, {**numbers, "verdict": BLIND, "reason": reason, "next": suggestion}
+    legend, trainings = legend_of(understood(of_run)), dict[str, dict[str, Any]]()
+    for machine in machines:
+        query = fitted.query(_machine(run, in_columns(legend, machine).of_settings().at))
+        devices, nodes = (float(query.columns[name][0]) for name in ("devices", "nodes"))
+        expected, _ = expectation(fitted, query, question.interval)
+        # Published runs were made at such counts: their range holds what other counts cost.
+        value = Interval(step, step, step) if used.mfu is None else expected.value
+        seconds = Interval(value.value, value.lower * rate.value / rate.upper, value.upper * rate.value / rate.lower)
+        expected = replace(expected, value=seconds)
+        amounts = reported_of(fitted, fitted.panel, query, expected, Training(tokens), price)
+        *days, unit = texts_in_unit(*(DURATIONS["d"] * end for end in Interval.named(amounts, "days").ends))
+        text = f"{three_digits(tokens)} tokens at {devices:g} x {run.device.label or 'devices'}: "
+        text += "{} {} ({} – {})".format(days[0], unit, *days[1:])
+        if price is not None:
+            costs = map(three_digits, Interval.named(amounts, "training_cost").ends)
+            paid, _ = paid_for(fitted.panel, question.per, price)
+            text += ", cost {} ({} – {}) at {}".format(*costs, price_text(price.text, paid))
+        numbers: dict[str, Any] = {"tokens": tokens, "devices": devices, "nodes": nodes}
+        numbers |= {f"days{end}": amounts[f"days{end}"] for end in ENDS}
+        numbers |= {f"cost{end}": amounts.get(f"training_cost{end}") for end in ENDS}
+        reason, suggestion = _why_interval_is_wide(run, used, devices, nodes, bool(hints))
+        trainings[text] = {**numbers, "verdict": BLIND, "reason": reason, "next": suggestion}
+    return trainings
 
 
 def _rate_of(run: TrainingRun, used: Utilisation) -> Interval:
@@ -632,7 +642,7 @@ def _why_interval_is_wide(
         return f"no run beyond one node: {unknown}", f"measure {count:g} devices on 2 nodes"
     if devices == run.devices:
         return "one run: how much its repeats differ is that of published ones", "measure it again"
-    return "one run: what another count costs is that of published series", f"measure {count:g} devices"
+    return "one run: what another count costs is that of published series", f"measure {counted(int(count), 'device')}"
 
 
 def _about_test(test: Mapping[str, Any], at: Mapping[str, str], question: Question) -> tuple[Rows, dict[str, Any]]:

@@ -42,6 +42,7 @@ def place_of_run(
     size, *sizes = np.digitize([active or np.mean(SIZES), *table["active"].fillna(np.mean(SIZES))], SIZES)
     facts = pd.Series({"family": family, "size": size, "precision_class": precision, "mixture": mixture})
     same = table.assign(size=sizes, mixture=table["mixture"] > 0.0)[[*OTHER]] == facts
+    same["size"] |= not active
     # A run weighs less for each fact in which it differs; all of a repository weigh as much as its most similar one.
     similarity = pd.Series(np.where(same, 1.0, [*OTHER.values()]).prod(axis=1), index=table.index)
     sources = table["repository"]
@@ -52,9 +53,9 @@ def place_of_run(
     low, median, high = (float(expit(end)) for end in np.interp([0.05, 0.5, 0.95], shares, _GRID))
     percentile = None if value is None else 100.0 * float(np.interp(logit(min(value, 0.999)), _GRID, shares))
     label, fp8 = f"{devices()[family].label} " if family else "", "" if precision == "16-bit" else f" in {precision}"
-    kind = "mixture-of-experts runs" if mixture else "runs"
+    kind, of_size = "mixture-of-experts runs" if mixture else "runs", f" {SIZE_WORDS[size]}" if active else ""
     narrowest = (
-        ((*OTHER,), 2, f"{label}{kind} {SIZE_WORDS[size]}{fp8}"),
+        ((*OTHER,), 2, f"{label}{kind}{of_size}{fp8}"),
         (("family", "precision_class"), 2, f"{label}runs{fp8}"),
         (("family",), 1, f"{label}runs"),
         ((), 1, "runs of all devices"),

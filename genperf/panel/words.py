@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from genperf.errors import GenperfError, did_you_mean
+from genperf.errors import GenperfError, counted, did_you_mean
 from genperf.formula.amounts import amount
 from genperf.networks import MOST_OF_A_NAME, network_within
 from genperf.panel.machine import USUAL_DEVICES
@@ -145,8 +145,8 @@ def _counts_apart(counts: re.Match[str]) -> str:
 def _times_as_fast(goal: re.Match[str]) -> str:
     """Return a multiple of a speed as an option, twice without a number, behind what is counted."""
     groups = goal.groupdict("")
-    counted = f"how many {groups['counted']}" if groups.get("counted") else ""
-    return f"{counted}--multiple={groups.get('times') or 2} "
+    how_many = f"how many {groups['counted']}" if groups.get("counted") else ""
+    return f"{how_many}--multiple={groups.get('times') or 2} "
 
 
 def _work_within(work: re.Match[str]) -> str:
@@ -190,8 +190,8 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
         if row.keys().isdisjoint(("mfu", "tflops", "busbw")) or re.search(r"\.[a-z]+(?!\S)", text):
             return {}
         raise GenperfError("no device of the run is known", hint="8xh100 7B 76800tok/s; of another device --peak 312T")
-    counted = (number_of(cell) for name, cell in row.items() if meaning_of(name) == "workers")
-    count = row.setdefault("devices", next(filter(None, counted), 1.0))
+    counts = (number_of(cell) for name, cell in row.items() if meaning_of(name) == "workers")
+    count = row.setdefault("devices", next(filter(None, counts), 1.0))
     size = next((number_of(cell) for name, cell in row.items() if meaning_of(name) == "parameters"), None)
     name, rest = network_within(" ".join(rest.replace(":", " ").split()), size or 0.0)
     if share := _ALONE.search(rest):
@@ -212,8 +212,8 @@ def _refuse_unclear_machine(row: Mapping[str, Any], device: str, count: float, n
         raise GenperfError(f"a collective of one {device.upper()} uses no link", hint="8xh100 all_reduce 470GB/s")
     nodes = number_of(row.get("nodes", 0.0)) or 0.0
     if nodes_follow and several_nodes(nodes) and count <= USUAL_DEVICES:
-        hint = " or ".join(f"{nodes:g}x{held:g}x{device}" for held in (count, max(count // nodes, 1.0)))
-        what = f"{count:g}x{device} on {nodes:g} nodes may be {count:g} devices or {nodes * count:g}"
+        hint = " or ".join(f"{nodes:g}x{held:g}x{device}" for held in {count: 1, max(count // nodes, 1.0): 1})
+        what = f"{count:g}x{device} on {nodes:g} nodes may be {counted(int(count), 'device')} or {nodes * count:g}"
         raise GenperfError(what, hint=hint)
 
 

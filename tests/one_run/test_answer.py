@@ -157,7 +157,7 @@ def test_what_cannot_be_answered_says_what_to_try(shell: Shell, words: str, mess
 
 
 def test_a_long_card_has_fourteen_lines_and_does_without_causes() -> None:
-    run = "16xh100 mixtral-8x7b 9000tok/s mfu=85% recompute=full nodes=2 seq=4096 gbs=64"
+    run = "16xh100 mixtral-8x7b 9000tok/s mfu=85% recompute=full nodes=2 seq=4096 gbs=64, 93% scaling of 12 stages"
     lines = str(gp.ask(run, tokens="1T", at={"devices": "640"}, price="2/h")).splitlines()
     assert len(lines) <= 14
     assert max(map(len, lines)) <= 80
