@@ -14,7 +14,8 @@ a reference in braces names the cell of a page.
 
 `section` is the beginning of a heading; the first cell of the table's head may stand for `lead`. After the column may
 follow, in this order: `median` or `mean` (of "median (mean)"), `least`, `greatest`, `least size`, `greatest size` or
-`total` (of all rows), `round N` (digits behind the point), and `at most X`, which makes a larger figure bold.
+`total` (of all rows), `round N` (digits behind the point), `at least X` and `at most X`, which make a smaller or a
+larger figure bold.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pathlib import Path
 from statistics import geometric_mean
 
 from experiments.__main__ import experiments
-from experiments.shared import RESULTS, ROOT, markdown, tables
+from experiments.shared import RESULTS, ROOT, cells, markdown, tables
 
 SUMMARY = ROOT / "docs" / "results.md"
 TEMPLATE = Path(__file__).with_name("results_summary.md")
@@ -41,20 +42,6 @@ PAGES = re.split(r"[,\s]+", LISTED.findall(TEMPLATE.read_text(encoding="utf-8"))
 LONGEST_PAGE, LONGEST_LINE = 150, 400
 REFERENCE = re.compile(r"\{([\w-]+) ([>~]) ([^}]+)\}")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-
-
-def column_of(page: str, section: str, row: str, column: str) -> list[str]:
-    """Return the cells that a reference names: one, or a column where the row is `*`."""
-    heading, _, lead = section.partition(" # ")
-    text = (RESULTS / f"{page}.md").read_text(encoding="utf-8")
-    table = next((t for t in tables(text) if t.starts(heading, lead) and column in t.head), None)
-    if table is None:
-        raise LookupError(f"{page}.md has no table {section!r} with a column {column!r}")
-    first = row.split(" & ")
-    chosen = [r for r in table.rows if row == "*" or r[: len(first)] == first]
-    if not chosen:
-        raise LookupError(f"{page}.md: table {section!r} has no row {row!r}")
-    return [r[table.head.index(column)] for r in chosen]
 
 
 def rounded(text: str, digits: int) -> str:
@@ -79,9 +66,10 @@ def changed(texts: list[str], change: str) -> list[str]:
         return [str(sum(numbers))]
     if change.startswith("round "):
         return [rounded(text, int(change.removeprefix("round "))) for text in texts]
-    if change.startswith("at most "):
-        limit = Decimal(change.removeprefix("at most "))
-        return [NUMBER.sub(r"**\g<0>**", t, count=1) if n > limit else t for t, n in zip(texts, numbers, strict=True)]
+    if change.startswith(("at least ", "at most ")):
+        limit, sign = Decimal(change.split()[-1]), 1 if "most" in change else -1
+        bold = [sign * n > sign * limit for n in numbers]
+        return [NUMBER.sub(r"**\g<0>**", t, count=1) if b else t for t, b in zip(texts, bold, strict=True)]
     raise LookupError(f"a reference has no change {change!r}")
 
 
@@ -100,7 +88,10 @@ def figure(reference: str) -> str:
         texts = re.findall(address, (RESULTS / f"{page}.md").read_text(encoding="utf-8"))
     else:
         section, row, column = address.split(" > ")
-        texts = column_of(page, section, row, column)
+        try:
+            texts = cells((RESULTS / f"{page}.md").read_text(encoding="utf-8"), section, row, column)
+        except LookupError as error:
+            raise LookupError(f"{page}.md has {error}") from None
     for change in changes:
         texts = changed(texts, change)
     (text,) = texts

@@ -57,6 +57,7 @@ def markdown_of(frame: pd.DataFrame, number: str = ".3g") -> str:
 def page(name: str, experiment: Mapping[str, object] | None = None, /, **figures: object) -> str:
     """Return the page of a template in `pages/`: `{{ rate | f(".1f") }}` formats a figure, a data frame is a table.
 
+    `{{ table | cell("P1", "auto", "error, %") }}` is a cell of a text's tables, for what moved since an earlier page.
     An experiment that gives its `globals()` lets the template name its constants. The `command` is that of the
     experiment of the page's name, where none is given.
     """
@@ -68,7 +69,7 @@ def page(name: str, experiment: Mapping[str, object] | None = None, /, **figures
         lstrip_blocks=True,
         finalize=lambda value: markdown_of(value) if isinstance(value, pd.DataFrame) else value,
     )
-    environment.filters |= {"f": format, "table": markdown_of}
+    environment.filters |= {"f": format, "table": markdown_of, "cell": lambda text, *at: cells(text, *at)[0]}
     figures = {"command": f"python -m experiments {name.replace('-', '_')}", **figures}
     return environment.get_template(f"{name}.md.j2").render(constants | figures) + "\n"
 
@@ -108,6 +109,23 @@ def tables(text: str) -> Iterator[Table]:
             heading, lead = line.lstrip("# "), ""
         elif line:
             lead = line
+
+
+def cells(text: str, section: str, row: str, column: str) -> list[str]:
+    r"""Return the cells of a page's table: one, or a column where the row is `*`; `#` is before the table's lead.
+
+    >>> cells("## P1 (64 series)\n\n| model | error |\n| --- | --- |\n| auto | 2.9 |\n", "P1", "auto", "error")
+    ['2.9']
+    """
+    heading, _, lead = section.partition(" # ")
+    table = next((t for t in tables(text) if t.starts(heading, lead) and column in t.head), None)
+    if table is None:
+        raise LookupError(f"no table {section!r} with a column {column!r}")
+    first = row.split(" & ")
+    chosen = [r for r in table.rows if row == "*" or r[: len(first)] == first]
+    if not chosen:
+        raise LookupError(f"no row {row!r} in table {section!r}")
+    return [r[table.head.index(column)] for r in chosen]
 
 
 def rows_of_page(name: str) -> list[dict[str, str]]:

@@ -30,7 +30,7 @@ def filled() -> dict[str, set[str]]:
 def test_a_page_asks_for_the_figures_that_its_experiment_gives(template: Path) -> None:
     name = template.name.removesuffix(".md.j2")
     environment = Environment()
-    environment.filters |= {"f": format, "table": format}
+    environment.filters |= {"f": format, "table": format, "cell": format}
     asked = meta.find_undeclared_variables(environment.parse(template.read_text(encoding="utf-8")))
     given = filled()[name]
     figures = {figure for figure in given if not figure.isupper()}
