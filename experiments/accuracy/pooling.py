@@ -181,7 +181,7 @@ def other_tables() -> list[str]:
         predictions(Asked(face, "devices", 1, (8,), ("config",)))[8],
     )
     return [
-        "## Other tables (looked at when the rules for few donors and few blocks were set, and for nothing else)\n\n"
+        "## Other tables (looked at when rules for few donors were set, and for nothing else)\n\n"
         + f"{markdown(HEAD, rows)}\n"
     ]
 

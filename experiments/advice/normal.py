@@ -81,21 +81,23 @@ def left_out(steps: dict[str, Any], by: str) -> pd.DataFrame:
             step = Step(kind, (1.0, 1.0), (counts, 1.0), float(steps["efficiency"][at]))  # type: ignore[arg-type]
             found = placed(step, {key: values[at] for key, values in steps.items()}, others)
             inside = found.low <= found.value <= found.high
-            width = found.high - found.low
-            rows.append(
-                (name, steps["series"][at], kind, inside, found.percentile, width, found.series, found.clusters)
-            )
-    columns = [by, "series_id", "kind", "inside", "percentile", "width", "series", "clusters"]
+            slower, width = found.value < found.low, found.high - found.low
+            compared = (found.percentile, width, found.series, found.clusters)
+            rows.append((name, steps["series"][at], kind, inside, slower, *compared))
+    columns = [by, "series_id", "kind", "inside", "slower", "percentile", "width", "series", "clusters"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def coverage(found: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Return the share of series inside, in %, a series once, and what they were compared with."""
-    once = found.groupby([*by, "series_id"])[["inside", "width", "series", "clusters"]].mean()
-    table = once.groupby(by).agg(
-        steps=("inside", "size"), inside=("inside", "mean"), width=("width", "median"), series=("series", "median")
+    """Return the shares of series inside and slower, in %, a series once, and what they were compared with."""
+    once = found.groupby([*by, "series_id"])[["inside", "slower", "width", "series"]].mean()
+    return once.groupby(by).agg(
+        steps=("inside", "size"),
+        inside=("inside", lambda share: 100.0 * share.mean()),
+        slower=("slower", lambda share: 100.0 * share.mean()),
+        width=("width", lambda width: 100.0 * width.median()),
+        series=("series", "median"),
     )
-    return table.assign(inside=100.0 * table.inside, width=100.0 * table.width)
 
 
 def page_of(steps: dict[str, Any]) -> str:
@@ -112,7 +114,7 @@ def page_of(steps: dict[str, Any]) -> str:
     total = 100.0 * float(found.groupby(["source", "kind", "series_id"]).inside.mean().mean())
     heads = (
         ["step", "series", "clusters", "steps", "5 % of the steps", "median", "95 % of the steps"],
-        ["source", "step", "series", "inside, %", "width", "compared with, series (median)"],
+        ["source", "step", "series", "inside, %", "slower, %", "width", "compared with, series (median)"],
     )
     return page(
         "normal",
