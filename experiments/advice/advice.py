@@ -35,6 +35,10 @@ LAWS, FRESH = _FILE["laws"], _FILE["fresh"]
 #: What an answer says of growing, the surest first; below, the words of the sentence and which of these they are.
 SAID = ("pays", "likely pays", "undecided", "likely does not pay", "does not pay")
 DECIDED: dict[str, str] = _FILE["decided"]
+#: Questions whose answer is an interval, and the least share of these that should hold the truth, in %.
+INTERVALS, LEAST_HELD = _FILE["intervals"], 85
+#: The share of a saturated server's times beyond its knee that intervals should hold, in %.
+LEAST_KNEE = 70
 #: Seconds of an exchange over those of the computation, where two nodes are seen in a hint alone.
 EXCHANGES = (0.1, 1.0, 10.0)
 
@@ -96,6 +100,7 @@ def answers(world: World) -> Iterator[tuple[str, float]]:
     for n in (32.0, ASKED):
         row = curve.loc[n] if n in curve.index else curve.iloc[np.argmin(np.abs(curve.index - n))]
         yield "efficiency beyond", held(row, efficiency(float(row.name)), "efficiency")
+        yield "time beyond", held(row, float(world.time(float(row.name))[0]))
     for few, many in ((1.0, 16.0), (4.0, 16.0), (8.0, 16.0), (16.0, 32.0)):
         compared = compare(result, {"gpus": few}, {"gpus": many})
         question = "--versus, both measured" if many <= max(MEASURED) else "--versus, 32 beyond"
@@ -207,18 +212,32 @@ def table_of(rows: pd.DataFrame, columns: list[str]) -> str:
     return markdown(["question", *table.columns], lines)
 
 
+def too_few(rows: pd.DataFrame) -> list[str]:
+    """Return the questions whose intervals hold the truth too seldom, with the laws of which they do."""
+    of_laws = 100.0 * rows.astype({"true": float}).pivot_table("true", "question", "law", sort=False)
+    alone = 100.0 * rows.astype({"true": float}).groupby("question")["true"].mean()
+    return [
+        f"*{question}*, {alone[question]:.1f} %: "
+        + ", ".join(f"{law} {share:.0f}" for law, share in of_laws.loc[question].items() if share < LEAST_HELD)
+        for question in INTERVALS
+        if alone[question] < LEAST_HELD
+    ]
+
+
 def run(seeds: int = 6) -> str:
     """Draw the worlds, ask, and return the page."""
     worlds = [World(law, seed, NOISE[seed % len(NOISE)]) for law in ALL for seed in range(seeds)]
     answered = [(world.law, *one) for world in worlds for one in (*answers(world), *without_nodes(world))]
     hints = [(f"{x:g}", *one) for x in EXCHANGES for seed in range(seeds) for one in hinted(x, seed)]
     rows, of_hints = (pd.DataFrame(some, columns=["law", "question", "true"]) for some in (answered, hints))
+    first, fresh = (rows[rows["law"].isin(laws)] for laws in (LAWS, FRESH))
     return page(
         "advice",
         globals(),
         seeds=seeds,
         head=(__doc__ or "").split("\n\n", 2)[2].strip(),
-        of_laws=table_of(rows[rows["law"].isin(LAWS)], list(LAWS)),
-        of_fresh=table_of(rows[rows["law"].isin(FRESH)], list(FRESH)),
+        of_laws=table_of(first, list(LAWS)),
+        of_fresh=table_of(fresh, list(FRESH)),
+        too_few={"first": too_few(first), "fresh": too_few(fresh)},
         hints=table_of(of_hints, [f"{x:g}" for x in EXCHANGES]),
     )
