@@ -17,6 +17,8 @@ import genperf as gp
 from experiments.shared import beside, markdown, page
 
 LEVELS = (0.10, 0.05)
+#: Further levels: shares of the way from the median error at the begin to that with all below the largest scale.
+WAY = (0.25, 0.5, 0.75)
 ORDERS = 200
 WITHIN = 0.10
 FEWEST = 5
@@ -144,6 +146,12 @@ def compare(series: list[Series], level: float, itself: bool, seed: int) -> dict
     }
 
 
+def ratio(found: dict[str, float], other: str) -> str:
+    """Return what the advisor spent over what another order did."""
+    there = 0.0 < found[other] < np.inf
+    return f"{found['advisor'] / found[other]:.2f}" if there else "–"
+
+
 def seconds(value: float) -> str:
     return f"{value:.1f}" if np.isfinite(value) else "not reached"
 
@@ -162,13 +170,13 @@ def verdict(found: dict[str, float]) -> str:
     return ("kept: " if half and less else "missed: ") + ", ".join(said)
 
 
-HEAD = ["table", "largest scale may be measured", "begin → end", "level", "advisor", "random", "smallest first",
+HEAD = ["table", "largest scale may be measured", "level", "begin → end", "advisor", "random", "smallest first",
         "everything", "advisor / random", "the claim"]  # fmt: skip
 
 
 def run(seed: int = 0) -> str:
     """Compare the orders on every table, and return the page."""
-    rows, verdicts = [], []
+    rows, verdicts, between = [], [], []
     for name in TABLES:
         series = series_of(name)
         begin = float(np.median([one.error(frozenset()) for one in series]))
@@ -177,18 +185,21 @@ def run(seed: int = 0) -> str:
         for itself in (True, False):
             for level in LEVELS:
                 found = compare(series, level, itself, seed)
-                ratio = found["advisor"] / found["random"] if 0 < found["random"] < np.inf else float("nan")
                 verdicts.append(verdict(found))
                 spent_by = (seconds(found[order]) for order in ("advisor", "random", "smallest", "all"))
                 rows.append([
                     f"`{name}`, {len(series)} series", "yes" if itself else "no",
-                    f"{100 * begin:.1f} → {100 * end:.1f} %", f"{100 * level:.0f} %", *spent_by,
-                    f"{ratio:.2f}" if np.isfinite(ratio) else "–", verdicts[-1],
+                    f"{100 * level:.0f} %", f"{100 * begin:.2f} → {100 * end:.2f} %", *spent_by,
+                    ratio(found, "random"), verdicts[-1],
                 ])  # fmt: skip
+            of_way = [compare(series, begin + share * (end - begin), itself, seed) for share in WAY]
+            ratios = [f"{ratio(found, 'random')}, {ratio(found, 'smallest')}" for found in of_way]
+            between.append([f"`{name}`", "yes" if itself else "no", *ratios])
     return page(
         "suggestions",
         globals(),
         table=markdown(HEAD, rows),
+        between=markdown([*HEAD[:2], *(f"{share:g} of the way" for share in WAY)], between),
         kept=sum(v.startswith("kept") for v in verdicts),
         tried=sum(v.startswith(("kept", "missed")) for v in verdicts),
         less=sum(", less than" in v for v in verdicts),
