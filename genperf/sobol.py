@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from genperf.arrays import Array, Integers
+from genperf.arrays import Array
 
-#: Binary digits of a point.
-BITS = 30
-#: Degree, coefficients and initial numbers of the polynomial of each dimension from the second on (Joe & Kuo 2008).
-POLYNOMIALS: list[tuple[int, int, list[int]]] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+#: Direction numbers of each dimension (Joe & Kuo 2008), of so many binary digits, shape (digits, dimensions): those of
+#: scipy, whose import takes half a second.
+DIRECTIONS = np.array(json.loads(Path(__file__).with_suffix(".json").read_text("utf-8")), np.int64).T
 
 
 def sobol(points: int, dimension: int) -> Array:
@@ -18,27 +17,8 @@ def sobol(points: int, dimension: int) -> Array:
 
     The points are a power of two: every half, quarter, … of the cube then holds its share exactly.
     """
-    if dimension > len(POLYNOMIALS) + 1:
-        from scipy.stats.qmc import Sobol  # half a second to import
-
-        return np.asarray(Sobol(dimension, scramble=False).random(points) + 0.5 / points)
-    directions = np.stack([_directions(j) for j in range(dimension)], axis=1)
     before = np.arange(points - 1)
     # The lowest zero bit of the number before is the one that changes in Gray-code order.
     lowest = np.log2(~before & (before + 1)).astype(int)
-    steps = np.concatenate([np.zeros((1, dimension), np.int64), directions[lowest]])
-    return np.asarray(np.bitwise_xor.accumulate(steps, axis=0) / 2.0**BITS + 0.5 / points)
-
-
-def _directions(dimension: int) -> Integers:
-    """Return the direction numbers of a dimension, m_i shifted to the left by bits − 1 − i, shape (bits,).
-
-    m_i = m_(i−s) ⊕ 2^s·m_(i−s) ⊕ 2·a_1·m_(i−1) ⊕ … ⊕ 2^(s−1)·a_(s−1)·m_(i−s+1)    with the degree s, coefficients a
-    """
-    degree, coefficients, initial = POLYNOMIALS[dimension - 1] if dimension else (0, 0, [1] * BITS)
-    m = list(initial)
-    for i in range(len(m), BITS):
-        m.append(m[i - degree] ^ (m[i - degree] << degree))
-        for j in range(1, degree):
-            m[i] ^= (coefficients >> (degree - 1 - j) & 1) * (m[i - j] << j)
-    return np.array([m[i] << (BITS - 1 - i) for i in range(BITS)], np.int64)
+    steps = np.concatenate([np.zeros((1, dimension), np.int64), DIRECTIONS[lowest, :dimension]])
+    return np.asarray(np.bitwise_xor.accumulate(steps, axis=0) / 2.0 ** len(DIRECTIONS) + 0.5 / points)

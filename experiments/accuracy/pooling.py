@@ -15,7 +15,7 @@ import pandas as pd
 import genperf as gp
 from experiments.accuracy.scores import by_verdict, error, inside, width
 from experiments.shared import markdown, page
-from genperf.fitting import fit_group
+from genperf.fitting import fit_prepared, prepared_auto
 
 TIME = "step_time_s"
 GROUP = ["config", "batch_per_device"]
@@ -66,7 +66,8 @@ def predictions(asked: Asked) -> dict[int, pd.DataFrame]:
         if asked.siblings and batches[keys == k][0] < 2:
             continue
         cut = asked.table.take(~((hidden == hidden[keys == k][0]) & (frame[asked.scale] > asked.base)).to_numpy())
-        result = fit_group(cut, tuple(str(v) for v in mine[group].iloc[0]))
+        model, groups = prepared_auto(cut)
+        result = fit_prepared(model, groups[tuple(str(v) for v in mine[group].iloc[0])], 0)
         for target in asked.targets:
             at = mine[mine[asked.scale] == target]
             last = mine[mine[asked.scale] == asked.base][TIME].median()

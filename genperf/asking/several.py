@@ -193,11 +193,7 @@ def _nearest_limit(answers: Sequence[Answer], apart: Sequence[Mapping[str, str]]
 
 
 def _best_value(answers: Sequence[Answer], names: Sequence[str], of_sizes: bool) -> str:
-    """Return which configuration of one count needs least of a memory, a power or an energy that is asked; else "".
-
-    Of values that nothing but their headers are known of it is the fastest; of different sizes it
-    is that of the largest rate. What is asked to be the most or the least is compared, also along the counts.
-    """
+    """Return which configuration of one count needs least of a memory, a power or an energy that is asked; else ""."""
     extreme = next((topic for topic in ("highest_value", "lowest_value") if topic in answers[0].topics), "")
     rates = [next((v for v in answer.answers if header_of(v.quantity).kind == "rate"), None) for answer in answers]
     asks_rate = bool(extreme) and not {"throughput", "speed"}.isdisjoint(answers[0].requested)
@@ -231,10 +227,7 @@ def _best_value(answers: Sequence[Answer], names: Sequence[str], of_sizes: bool)
 
 
 def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str], of_sizes: bool) -> str:
-    """Return which of several configurations of one count is fastest, and which costs least; else "".
-
-    Configurations `of_sizes` are compared by throughputs alone.
-    """
+    """Return which of several configurations of one count is fastest, and which costs least; else ""."""
     timed = [facts for facts in of_answers if facts is not None and facts.expected.is_time]
     knows_work = not of_sizes or all(facts.growth.throughput(facts.expected.value) for facts in timed)
     if len(timed) < len(names) or len({facts.growth.target.count for facts in timed}) > 1 or not knows_work:

@@ -323,11 +323,7 @@ def _alike(
     answer: Callable[[dict[str, str]], Answer],
     measured_with: MeasuredWith,
 ) -> tuple[list[dict[str, str]], list[Answer]]:
-    """Return configurations with their answers, of which what they leave open is the same, where it can be.
-
-    It is one count of devices, and of the rest what was measured with each of the compared values: of a network and its
-    size, which differ together, nothing.
-    """
+    """Return configurations with their answers, of which what they leave open is the same, where it can be."""
     growths = [of.facts.growth for of in answers if of.facts is not None and of.facts.plan is None]
     if not growths or any(of.facts is not None and of.facts.plan is not None for of in answers):
         return places, answers
@@ -352,10 +348,7 @@ def _alike(
 
 
 def _in_table(opened: Recognised, place: Mapping[str, str], names: Sequence[str]) -> dict[tuple[str, ...], float]:
-    """Return what some columns were in the runs of a configuration, at whatever count, with the least time of each.
-
-    Of a rate, which is the larger the faster, it is its negative; of any other quantity it is infinite.
-    """
+    """Return what some columns were in the runs of a configuration, at whatever count, with the least time of each."""
     reading = opened.reading
     columns, measured = reading.columns, reading.columns[reading.quantities[0]]
     settings = {n: text for n, text in in_columns(opened.legend, place).at.items() if n in columns}
@@ -363,6 +356,7 @@ def _in_table(opened: Recognised, place: Mapping[str, str], names: Sequence[str]
     for name in settings.keys() - ({reading.scale} if not is_size(reading.scale or "") else set()):
         rows &= columns[name].rows_with(settings[name])
     texts = [columns[n].texts[rows].tolist() if n in columns else [""] * int(rows.sum()) for n in names]
+    # The larger a rate, the faster the run.
     times = measured.values[rows] * {"time": 1.0, "rate": -1.0}.get(measured.kind, np.nan)
     combinations = dict[tuple[str, ...], float]()
     for *cells, time in zip(*texts, times.tolist(), strict=True):
@@ -471,11 +465,7 @@ def _in_unit_of_column(
     header: Header | None = None,
     unit: str | None = None,
 ) -> tuple[Value, float]:
-    """Return a prediction as a value of the measured column, in its unit, and the factor between both columns.
-
-    A model of `time` in seconds answers in the `step_ms` that was measured, and one of `tok/s/gpu*gpus` in `tok/s/gpu`,
-    its `formula` over the column.
-    """
+    """Return a prediction as a value of the measured column, in its unit, and the factor between both columns."""
     name, formula = column
     target, header = schema.target, header or header_of(name)
     unit_of_time = dict(schema.reading).get("unit", SECONDS)
@@ -798,11 +788,7 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
 
 
 def _richest(rows_of: Mapping[tuple[str, ...], Mask], reading: Reading, at: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the key of the series, by their rows, that shows most of a question.
-
-    It varied most of the numbers in the question, or else measured them, has most counts, the largest one, and the
-    latest levels.
-    """
+    """Return the key of the series, by their rows, that shows most of a question."""
     count = np.array([0.0]) if reading.scale is None else reading.columns[reading.scale].values
     # A series that only failed has no count.
     ended = np.isfinite(reading.columns[reading.quantities[0]].values)
@@ -1217,10 +1203,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         return name, self._unit(name), denominator / numerator
 
     def _by_arithmetic(self, name: str, answers: Mapping[str, Value]) -> Value | None:
-        """Return the answer of a column y that follows from an answered one x and settings s; None for another column.
-
-        y = c·x^p·Π s^q, with the median c of the runs: `images_per_s` from `step_s` and `batch`.
-        """
+        """Return y = c·x^p·Π s^q, the answer of a column by an answered x and settings s; None for another column."""
         follows = self.reading.columns[name].follows
         bases = [n for n in follows.factors if n in answers] if follows is not None else []
         if follows is None or len(bases) != 1:

@@ -257,10 +257,7 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
         return [self._turn(str(row["what"]), row) for row in self.points.to_dict("records")]
 
     def _turn(self, what: str, row: Mapping[Any, Any]) -> Turn:
-        """Return a row of `points` or `crossovers` as a turn: where the curve falls below a `level` of the count `of`.
-
-        A count that is not reached is infinite.
-        """
+        """Return a row of `points` or `crossovers` as a turn: where the curve falls below a `level` of that at `of`."""
         count = np.inf if np.isnan(row["count"]) else float(row["count"])
         ends = Interval(count, float(row["lower"]), float(row["upper"]))
         level, of = (float(row.get(name, np.nan)) for name in ("level", "of"))

@@ -229,10 +229,7 @@ class _Side(Struct, frozen=True, eq=False):
 
 
 def _under_one(model: FitResult, queries: Sequence[Query]) -> tuple[list[_Side], Array, Array | None]:
-    """Return two configurations of one model, the shares of its draws, and the change of the whole value in each draw.
-
-    The change is None where it is that of the terms together.
-    """
+    """Return two configurations of one model, the shares of its draws, and the change of the value in each draw."""
     columns = {name: np.concatenate([query.columns[name] for query in queries]) for name in queries[0].columns}
     split = term_contributions(model, columns)
     sides = [_Side(model, query, split, row, split.drawn[..., row]) for row, query in enumerate(queries)]

@@ -125,10 +125,7 @@ def steps_along_workers(
 
 
 def _kind_by_runs(panel: Panel, count: float, counted: str, samples: float, batch: str) -> Scaling | None:
-    """Return the scaling by which runs lead to a configuration, where it is another one than that of the runs.
-
-    It is strong where runs had so many samples in a step, and weak where they had so many of one worker.
-    """
+    """Return the scaling by which runs lead to a configuration, where it is another one than that of the runs."""
     sizes, counts = panel.measured[batch], panel.measured[counted]
     had_all, had_one = np.isclose(sizes, samples).any(), np.isclose(sizes / counts, samples / count).any()
     kind: Scaling | None = None if had_all == had_one else "strong" if had_all else "weak"

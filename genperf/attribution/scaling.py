@@ -165,10 +165,7 @@ def _turns(steps: Ladder, curves: Array) -> Array:
 
 
 def _count_interval(counts: Array, weights: Array, levels: tuple[float, float]) -> dict[str, float]:
-    """Return a central count with its interval: the first is central, the others are of draws by their weights.
-
-    `reached` is the weight of the draws in which the count is finite.
-    """
+    """Return a central count with its interval: the first is central, the others are of draws by their weights."""
     count, drawn = float(counts[0]), counts[1:]
     # Some may be infinite: nothing is interpolated. Levels just below take no step more by the rounding of weights.
     lower, upper = np.quantile(drawn, np.array(levels) - 1e-12, weights=weights, method="inverted_cdf").tolist()
@@ -266,10 +263,7 @@ def branches_of(member: Member) -> Iterator[dict[str, Node]]:
 def _changes(
     members: Sequence[Member], formulas: Mapping[str, Node], steps: Ladder, interval: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row per change of which formula over the terms is the largest, for the central, first member.
-
-    Without a change there is one row, of the formula that stays the largest, and `reached` is the share of other draws.
-    """
+    """Yield a row per change of which formula over the terms is the largest, for the central, first member."""
 
     def seconds(member: Member, constants: Mapping[str, Any], names: Collection[str]) -> dict[str, Array]:
         values = {**steps.columns, **constants, **member.expression.term_values(steps.columns, constants)}

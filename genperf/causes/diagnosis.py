@@ -219,10 +219,7 @@ def _scaling_columns(panel: Panel) -> list[str]:
 
 
 def _configurations_at(panel: Panel, at: dict[str, Any]) -> list[int]:
-    """Return the places of the measured configurations with the values `at`: `MOST_RUNS` at most, from the whole scale.
-
-    Of the factors that are left open they have the combination that most runs have.
-    """
+    """Return the places of the measured configurations with the values `at`, `MOST_RUNS` at most of the whole scale."""
     names = [f.name for f in panel.factors]
     scaled = {*_scaling_columns(panel), panel.along().name}
     requested: dict[str, Any] = {}

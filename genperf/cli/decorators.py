@@ -60,10 +60,7 @@ class Command(click.Command):
         return ctx.args
 
     def _place_words(self, ctx: click.Context) -> None:
-        """Put the words that click left over into the parameters: files into the table, others into `--at`.
-
-        A command without the one or the other refuses them: `genperf fit runs.csv 64 GPUs`.
-        """
+        """Put the words that click left over into the parameters: files into the table, others into `--at`."""
         from genperf.cli.options import split_words
         from genperf.table.content import Files
 

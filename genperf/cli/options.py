@@ -179,10 +179,7 @@ def configuration(
 
 
 def _take_options(requested: Requested, heeded: Collection[str], about: dict[str, Any], words: str) -> None:
-    """Set options among the words of a question in those of the command, and note those that it lacks.
-
-    Words that say nothing else, or what no command but ask does, are refused.
-    """
+    """Set options among the words of a question in those of the command, and note those that it lacks."""
     context = click.get_current_context()
     in_words = {name: text for name, text in requested.options.items() if name in about}
     typed = [name for name in in_words if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]

@@ -242,10 +242,7 @@ def _cells(columns: Columns, anchors: Columns) -> Cells:
 
 @lru_cache(maxsize=KEPT_GEOMETRIES)
 def _rows(kernel: RandomWalk, at_anchors: Cells, extrapolation: Extrapolation, at_rows: Cells) -> PlacedRows:
-    """Return how far rows lie from the anchors of a series; the columns of both are given by their bytes.
-
-    `at_runs` and `positions` are log₂ of the axes, the scale first, and of the work, which is last.
-    """
+    """Return how far rows lie from the anchors of a series; the columns of both are given by their bytes."""
     anchors, rows = ({name: np.frombuffer(cells) for name, cells in at} for at in (at_anchors, at_rows))
     formulas = (*extrapolation.axes, extrapolation.work, extrapolation.nodes)
     of_runs, of_rows = evaluated(formulas, anchors), evaluated(formulas, rows)

@@ -50,11 +50,6 @@ class Batch(Struct, frozen=True, eq=False):
         held = {name: getattr(self, name)[series] for name in ("basis", "offset", "measured", "weights", "scale")}
         return replace(self, **held)
 
-    def blocks(self, sets: int) -> list[slice]:
-        """Cut the series into blocks of bounded memory, for a number of sets of weights each."""
-        series, rows, n = self.basis.shape
-        return blocks(series, sets * max(rows, n * n))
-
     def fit(self, weights: Array) -> Array:
         """Return the best coefficients for every set of weights, (series, sets, rows) → (series, sets, n)."""
         series, sets, _ = weights.shape
@@ -159,7 +154,8 @@ def _replicates(batch: Batch, draws: int) -> tuple[Array, Array]:
     distinct, which = np.unique(counts, axis=0, return_inverse=True)
     which = which.reshape(draws)
     constants, misfit = np.empty((series, draws, batch.scale.shape[1])), np.empty(series)
-    for block in batch.blocks(draws):
+    # Blocks of bounded memory.
+    for block in blocks(series, draws * max(rows, batch.scale.shape[1] ** 2)):
         taken = batch.take(block)
         weights = distinct * taken.weights[:, None, :]
         empty = weights.sum(axis=2, keepdims=True) <= 0.0

@@ -222,10 +222,7 @@ def _by_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, floa
 
 
 def _signed_probit(basis: Array, signs: Array, runs: _Outcomes) -> tuple[Array, bool]:
-    """Return the headroom and slopes of a probit, and whether its slopes are free in sign.
-
-    They are free where that leaves fewer runs misjudged than slopes by which a larger demand never helps.
-    """
+    """Return the headroom and slopes of a probit, and whether its slopes are free in sign."""
     theta, misjudged = _probit(basis, signs, runs.bounds(free=False))
     if misjudged:
         free_theta, misjudged_freely = _probit(basis, signs, runs.bounds(free=True))

@@ -175,12 +175,6 @@ def model_or_table(
     return load_model(source) if isinstance(source, str | Path) and is_model(source) else table_of(source, at)
 
 
-def fit_group(table: Table, group: tuple[str, ...], seed: int = 0) -> FitResult:
-    """Fit `auto` to one group of a table, with what the other groups show of the cluster, as `fit` of all does."""
-    model, groups = prepared_auto(table)
-    return fit_prepared(model, groups[group], seed)
-
-
 #: The options of `auto` without a hint of the network.
 _UNHINTED = FitOptions()
 
@@ -194,7 +188,7 @@ def prepared_auto(table: Table, hints: Mapping[str, str] | None = None) -> tuple
 
 
 def fit_prepared(model: Model, table: Table, seed: int) -> FitResult:
-    """Fit a model to a group of the table that it was prepared for."""
+    """Fit a model to a group of the table that it was prepared for, with what the others show of the cluster."""
     with one_blas_thread():
         if not table.group:
             return model.one(table, seed)

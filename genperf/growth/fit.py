@@ -62,11 +62,7 @@ def _look_back(series: MeasuredSeries, cluster: Cluster | None) -> tuple[Evidenc
 
 
 def _drawn_constants(weighed_reading: Weighed, places: Sequence[int], level: Array) -> Array:
-    """Return the constants of every draw of a reading, shape (draws, constants): coefficients, exponents and limits.
-
-    The coefficient of the work is e^level over the work of one worker at the largest count, to which the overheads at
-    `places` are relative: e^level times the sizes of the draw's curve.
-    """
+    """Return the constants of every draw of a reading, shape (draws, constants): coefficients, exponents and limits."""
     reading, curve, shaped = weighed_reading.reading, weighed_reading.draws.curve, prior().shaped
     sizes = bank().sizes[curve]
     if reading.nodes == reading.workers:
@@ -81,11 +77,7 @@ def _drawn_constants(weighed_reading: Weighed, places: Sequence[int], level: Arr
 
 
 def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, several: bool, noise: float) -> Member:
-    """Return the draws of a reading, each a curve with its walk, as a member.
-
-    `central_share` is the reading's share of the central value, that of the interval is `chosen.share`; `several` tells
-    whether there are other readings, and `noise` is the standard deviation of ln T among repeats.
-    """
+    """Return the draws of a reading, each a curve with its walk, as a member."""
     drawn, prior_constants = chosen.draws, prior()
     reading, layout = chosen.reading, chosen.posterior.layout
     # The kernel has the smallest step of the prior's walks, and each draw its own over that as its scale.
@@ -133,12 +125,10 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
 
 
 def _anchor_offsets(anchors: Anchors, draws: int, run: float) -> Array:
-    """Return what is added to ln T of anchors in each draw, (draws, anchors): quantiles of it, the lowest first.
-
-    `run` is the variance of a run, which a draw adds later: without it deviations are less by √(1 − run/variance).
-    """
+    """Return what is added to ln T of anchors in each draw, (draws, anchors): quantiles of it, the lowest first."""
     assert anchors.points is not None
     count = anchors.points.shape[1]
+    # A draw adds the variance of a run later, so that deviations are less by √(1 − run/variance).
     share = np.sqrt(np.maximum(1.0 - run / np.maximum(anchors.variance, 1e-300), 0.0))
     away = share[:, None] * (anchors.points - anchors.centre[:, None])
     ranks, levels = (np.arange(draws) + 0.5) / draws, (np.arange(count) + 0.5) / count

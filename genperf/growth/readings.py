@@ -103,10 +103,7 @@ def readings_of(series: MeasuredSeries) -> list[CountReading]:
 
 
 def _nodes_of(series: MeasuredSeries) -> tuple[str, tuple[tuple[str, float], ...], bool]:
-    """Return the workers, the numbers of nodes that they may lie on, and whether nobody knows if these are several.
-
-    Workers and nodes are formulas over canonical names, each number of nodes with its prior probability.
-    """
+    """Return the workers, the numbers of nodes that they may lie on, and whether nobody knows if these are several."""
     workers = series.factors.counted_as or "nodes"
     if series.learned:
         # No network joins what was learned: the second node is a count like any other.

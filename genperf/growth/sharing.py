@@ -242,11 +242,7 @@ def _similar_shown(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
 def _donor_changes(
     listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], base: Count, unlike: bool
 ) -> list[Shared]:
-    """Return for each listed series, all of which end at `base`, how the time changes to the larger counts of donors.
-
-    There are the counts that enough donors reach; [] without such. Donors of the same labels are held out together
-    where the labels of the series are `unlike` theirs.
-    """
+    """Return for each listed series, all of which end at `base`, how the time changes to larger counts of donors."""
     donors_at = Counter(count for curve in donors for count in curve.rows if count[0] > base[0])
     # One number of nodes for each scale: the usual one.
     usual = {count[0]: count for count, _ in reversed(donors_at.most_common())}
@@ -284,11 +280,7 @@ def _evenly_chosen(listed: Sequence[T], most: int) -> list[T]:
 
 
 def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> list[tuple[float, float]]:
-    """Return for each of `CHANGES` the median and spread of donors' changes, as the bank predicts them from `base`.
-
-    Of some donors 15 quantiles of ln T at the larger count are taken, by the runs up to `base`. The spread is half the
-    range from 16 to 84 %: of a normal distribution its standard deviation.
-    """
+    """Return for each of `CHANGES` the median and spread of donors' changes, as the bank predicts them from `base`."""
     some = _evenly_chosen(donors, MOST_WEIGHED_SERIES)
     levels = np.array([(k + 0.5) / 15.0 for k in range(15)])
     last = []
@@ -305,11 +297,7 @@ def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> list[tu
 def _axes(
     donors: Sequence[NamedSeries], listed: Sequence[NamedSeries], base: Count
 ) -> tuple[list[KernelAxis], list[AnyArray]]:
-    """Return by what donors and series may differ, as axes, and the coordinates of both on each.
-
-    These are names and standardised logarithms of numbers: of the time at `base`, and of the columns and group numbers
-    that all have. Columns that part the series alike count once.
-    """
+    """Return by what donors and series may differ, as axes, and the coordinates of both on each."""
     curves = [*donors, *listed]
     # By which series have equal names, as bytes.
     names: dict[bytes, AnyArray] = {}

@@ -60,11 +60,7 @@ def compose(
 
 
 def _terms_not_shown(trees: Mapping[str, Node], factors: Panel, spare: Mapping[str, str]) -> set[str]:
-    """Return the terms that the rows cannot show: those that are zero, and `spare` ones beside a constant one.
-
-    `{"serial": "parallel"}` spares the serial term where the parallel one is constant over the measured range. A term
-    is zero or constant there where it is so at all corners; where the range of a factor is not known, it is neither.
-    """
+    """Return the terms that the rows cannot show: those that are zero, and `spare` ones beside a constant one."""
     at_corners = {name: values for name, tree in trees.items() if (values := _corners(tree, factors)) is not None}
     zero_terms = {name for name, values in at_corners.items() if not values.any()}
     constant_terms = {name for name, values in at_corners.items() if np.ptp(values) == 0.0} - zero_terms

@@ -87,10 +87,7 @@ def _kept(medians: Table) -> tuple[Table, list[Note]]:
 
 
 def _fitted(table: Table, noise: float) -> Members:
-    """Fit every mean with its process to all rows, and weigh them by rows that were held out.
-
-    Where the bank forecasts series of the table, one more candidate has the first mean with these forecasts as rows.
-    """
+    """Fit every mean with its process to all rows, and weigh them by rows that were held out."""
     single_changes, apart, rows = one_at_a_time(table), between_sets(table), np.arange(len(table))
     candidates = _candidates(table, single_changes)
     if apart and not single_changes:
@@ -120,10 +117,7 @@ def _fitted(table: Table, noise: float) -> Members:
 
 
 def _candidates(table: Table, apart: bool) -> list[StackCandidate]:
-    """Return every mean with its process about the residuals; the first's sizes are where the others' begin.
-
-    `apart` tells that no run varies two factors together.
-    """
+    """Return every mean with its process about the residuals; the first's sizes are where the others' begin."""
     y, axes = np.log(table.measured), _axes_of(table)
     x = [axis.coordinates(table.columns) for axis in axes]
     if apart:

@@ -558,10 +558,7 @@ def _sum(kind: str, label: str, table: Table) -> Mean | None:
 
 
 def _of_one_form(kind: str, functions: Sequence[FactorFunction], sets: Mapping[str, int]) -> bool:
-    """Tell whether a product is in a sum for runs that vary sets of factors apart: of one set, or sizes over a count.
-
-    `sets` has the number of each function's set. What falls with the count is the work of the sizes, which it divides.
-    """
+    """Tell whether a sum for runs that vary sets of factors apart has a product: of one set, or sizes over a count."""
     ways = [function.way for function in functions]
     if kind == "server" and "falls" in ways:
         return len(ways) > 1 and "grows" not in ways
@@ -580,10 +577,7 @@ def _power(powers: Array, places: int | Index) -> Array:
 
 
 def _factor_functions(factor: Factor, kind: str) -> list[FactorFunction]:
-    """Return the functions of a factor beside 1: of a count those of `WAYS`, of a size itself over its centre.
-
-    What divides the work of a server does not rise to a limit.
-    """
+    """Return the functions of a factor beside 1: of a count those of `WAYS`, of a size itself over its centre."""
     name = quote_name(factor.name)
     if factor.role != "extrinsic" or factor.lower < 1.0:
         size = f"{name}/{float(f'{factor.centre:.3g}')}"
@@ -617,11 +611,7 @@ def _identifier(name: str) -> str:
 
 
 def _physics(table: Table) -> list[Mean]:
-    """Return a transformer's time or memory as a sum of a term for each coefficient, where the table has its factors.
-
-    A coefficient's term is one of the family's, with this coefficient at 1, the others of the term and all effects of
-    levels at 0. The levels of a switch multiply the sum instead.
-    """
+    """Return a transformer's time or memory as a sum of terms, one a coefficient, where the table has its factors."""
     family = MODELS["transformer" if table.target.is_time else "transformer-memory"]
     if family.missing(table.panel):
         return []

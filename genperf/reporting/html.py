@@ -493,10 +493,7 @@ def _basis_text(what: FitResult | GroupedResult) -> str:
 def _groups(
     fitted: FitResult | GroupedResult, view: View, workers: int, first: tuple[str, ...] | None
 ) -> list[dict[str, Any]]:
-    """Return the contents of all groups in order: the `first`, then the least efficient, last those without a page.
-
-    All have their draws, so that the page predicts for them, as far as `MAX_DRAW_BYTES` allow.
-    """
+    """Return the contents of all groups in order: the `first`, then the least efficient, last those without a page."""
     alone = len(fitted.results) == 1
 
     def contents_of(results: Mapping[tuple[str, ...], FitResult], whole: bool) -> dict[tuple[str, ...], dict[str, Any]]:

@@ -98,10 +98,7 @@ def _completed(source: Source, schema: Schema, formulas: Collection[str]) -> tup
 
 
 def _measured_from(schema: Schema, columns: Collection[str]) -> dict[str, str]:
-    """Return a formula of the model's measured column over another measurement: {"img/s": "batch*gpus/`img/s`"}.
-
-    It is over the only rate of some columns, or else their only time of a step; {} where a step's work is not known.
-    """
+    """Return a formula of the model's measured column over another measurement: {"img/s": "batch*gpus/`img/s`"}."""
     target, panel, step = schema.target, schema.panel, schema.panel.step
     # What devices share, or is assumed to grow with them, is no amount.
     work = step.total if step.known in ("measured", "columns") else None

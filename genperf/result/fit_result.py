@@ -139,10 +139,7 @@ class Result:
     def _predicted(
         self, source: Source, interval: float, band: Band, fill: bool, refused: list[str] | None
     ) -> dict[str, Cells]:
-        """Predict each row by the model of its group; a row that leaves a group column open, by every group that fits.
-
-        Groups that cannot predict are named in `refused` where that is a list; without it they are an error.
-        """
+        """Predict each row by its group's model; a row that leaves a group column open, by every group that fits."""
         groups = {column: labels(source.columns[column]) for column in self.group if column in source.columns}
         left_open = len(groups) < len(self.group)
         if left_open:

@@ -117,12 +117,10 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
         numbers["x best"] = table["relative"]
         columns: dict[str, Any] = {name: table[name].map(str) for name in self.telling}
         columns |= {head: values.map(three_digits) for head, values in numbers.items()}
-        columns["best"] = (100 * table["best"]).map("{:.0f} %".format)
-        if "cost" in table:
-            columns["cost"] = table["cost"].map(three_digits)
-            columns["cheapest"] = (100 * table["cheapest"]).map("{:.0f} %".format)
-        if "fits" in table:
-            columns["fits"] = (100 * table["fits"]).map("{:.0f} %".format)
+        for name in ("best", "cost", "cheapest", "fits"):
+            if name in table:
+                in_percent = (100 * table[name]).map("{:.0f} %".format)
+                columns[name] = table[name].map(three_digits) if name == "cost" else in_percent
         # A throughput in tokens has a column.
         with_columns = {"tokens_per_s"} if quantity.samples == "tokens" else set()
         reported = {n: QUANTITIES[n] for n in REPORTED if n in table and n not in with_columns}
@@ -387,10 +385,7 @@ def _models_of_changes(
     changes: Sequence[Mapping[str, Any]],
     at: Collection[str],
 ) -> list[tuple[dict[str, str], FitResult, dict[str, Mapping[str, Any]]]]:
-    """Return the groups that answer, each with its model and its changes by name.
-
-    Several values of what the configuration `at` leaves open are compared with one another, others with none of them.
-    """
+    """Return the groups that answer, each with its model and its changes by name."""
     are_values = len(changes) > 1 and len({frozenset(change) for change in changes}) == 1
     by_name: dict[str, Mapping[str, Any]] = {join_values(change): change for change in changes}
     if changes and not (are_values and {*at}.isdisjoint(changes[0])):
@@ -604,10 +599,7 @@ BETWEEN = frozenset(o.name for family in MODELS.values() for o in family.overhea
 
 
 def _shared_count(models: Sequence[FitResult], at: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the count that most alternatives ran at, the largest of several, where their nodes differ in size.
-
-    Each then has the nodes that this count fills, where no machine of one is a machine of the other.
-    """
+    """Return the count that most alternatives ran at, the largest of several, where their nodes differ in size."""
     factor = models[0].panel.axis.factor
     if factor is None or at or len({model.panel.node_size for model in models}) < 2:
         return {}

@@ -462,10 +462,7 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
 
 
 def _with_price_of_runs(job: Job, result: FitResult, group: Group) -> Job:
-    """Return a job with the price that the table has of its runs where none is given: a condition for each level.
-
-    Of `h100` at 2 and others at 1 a second the price is the formula `where(gpu == 'h100', 2.0, 1.0)`.
-    """
+    """Return a job with the price that the table has of its runs where none is given: a condition for each level."""
     paid = prices_of_runs(result.panel.legend, group)
     if job.priced or not result.schema.target.is_time or not paid:
         return job

@@ -218,10 +218,7 @@ def _comparisons(text: str, space: Space, readable: Sequence[str]) -> list[Formu
 
 
 def _quantities_of_job(panel: Panel, space: Space, step: StepWork, job: Job, per_unit: bool) -> Quantities:
-    """Return the total time, the cost and the throughput as formulas of a prediction and of the job's size and price.
-
-    A job without a size is of one step, or if `per_unit` of one unit of work: one sample.
-    """
+    """Return total time, cost and throughput as formulas of a prediction and of the job's size and price."""
     # Without a price the cost is in hours of the machines.
     formulas: dict[str, Node | float | None] = {"work": step.proportional, "steps": ONE, "price": 1.0 / 3600.0}
     if job.steps is not None:

@@ -256,10 +256,7 @@ def checked_space(
 
 
 def _filled(frame: pd.DataFrame, schema: Schema, refuse: bool = False) -> dict[str, AnyArray]:
-    """Return every factor of configurations: the given columns, and the others from measured runs, as `ask` does.
-
-    With `refuse`, parts of a machine that contradict each other are an error, `nodes=2,gpus=64` of 8 GPUs a node.
-    """
+    """Return every factor of configurations: the given columns, and the others from measured runs, as `ask` does."""
     # A unit "" makes messages name the option, `--over gpus`, rather than a row of a table.
     source = source_of_columns({str(name): values.to_numpy() for name, values in frame.items()}, unit="")
     return query_of(named_as(source, schema), schema, fill=True, refuse=refuse).columns

@@ -9,7 +9,7 @@ from scipy.optimize import check_grad
 import genperf as gp
 from genperf.discrepancy import KernelAxis, Product
 from genperf.discrepancy.sizes import _Density
-from genperf.fitting import fit_group
+from genperf.fitting import fit_prepared, prepared_auto
 from genperf.fitting.auto import could_name
 from genperf.growth.alike import CHANGES, Change, StandardisedNumber
 from genperf.growth.sharing import FEWEST_DONORS, table_shares
@@ -108,8 +108,8 @@ def test_one_answer_in_any_order_pooled_or_alone_from_the_file_and_of_any_number
     assert dump_model(parse_model(text)) == text
     assert dump_model(gp.fit(table, workers=2)) == text
     answer = result["net00"].predict(asked)  # type: ignore[index]
-    shuffled = frame.sample(frac=1.0, random_state=3)
-    for other in (fitted(frame)["net00"], fit_group(table, ("net00",)), fit_group(table_of(shuffled), ("net00",))):
+    prepared = map(prepared_auto, (table, table_of(frame.sample(frac=1.0, random_state=3))))
+    for other in (fitted(frame)["net00"], *(fit_prepared(model, groups["net00",], 0) for model, groups in prepared)):
         pd.testing.assert_frame_equal(other.predict(asked), answer)
 
 
