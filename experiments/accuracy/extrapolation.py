@@ -220,7 +220,7 @@ FEWEST_FITTED, FEWEST_ASKED = 12, 4
 
 def far_sizes() -> str:
     """Fit the small networks on few devices, and predict the large ones on many; then at every other cut of a table."""
-    lines, of_cuts = [], []
+    lines, of_cuts, missed = [], [], []
     for name, far in FAR_SIZES.items():
         table = gp.datasets.load(name, **far.get("rows", {}))
         size, count = (table.frame.eval(text).to_numpy(float) for text in (far["of"], "devices"))
@@ -237,6 +237,13 @@ def far_sizes() -> str:
                 "verdicts": ", ".join(f"{n} {verdict}" for verdict, n in row.verdict.value_counts().items()),
             }
         )
+        over = row[~inside(row)].assign(
+            table=name,
+            measured=lambda r: r.measured / r.time,
+            lower=lambda r: r.lower / r.time,
+            upper=lambda r: r.upper / r.time,
+        )
+        missed.append(over[["table", "measured", "lower", "upper"]])
         answers = [
             attempted(beyond, table, size, count, *at)
             for at in product(np.unique(size)[:-1], np.unique(count)[:-1])
@@ -257,7 +264,8 @@ def far_sizes() -> str:
             }
         )
     command = f"{COMMAND} --sizes"
-    return page("far-sizes", globals(), command=command, table=pd.DataFrame(lines), cuts=pd.DataFrame(of_cuts))
+    frames = {"table": pd.DataFrame(lines), "cuts": pd.DataFrame(of_cuts), "missed": pd.concat(missed)}
+    return page("far-sizes", globals(), command=command, **frames)
 
 
 def beyond(
