@@ -151,6 +151,7 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     beyond: str = ""  #: Without a count in the question: the first quantity at eight times the largest one.
     #: In one line, where the runs came from and which rows are left out; empty for a table that is read as it is.
     read_back: str = ""
+    unread: tuple[str, ...] = ()  #: Sentences about runs that were not read, each with its line.
     measured: str = ""  #: What the runs measured where it is asked; empty where there is none.
     left_out: tuple[str, ...] = ()  #: Columns that no part of the answer reads.
     coverage: float | None = None  #: Nominal coverage of the intervals of predictions; None for measured values.
@@ -814,6 +815,7 @@ def _verdict_and_next_step(answer: Answer, width: int) -> Iterator[Text]:
         yield Text("  " + worth)
     if answer.requested:
         yield from lacking_of(answer)
+    yield from (Text.assemble(("? not read", "bold"), "  ", sentence) for sentence in answer.unread)
     if step := next_line(answer.facts):
         yield Text.assemble(("→ next", "bold"), "  ", step)
 

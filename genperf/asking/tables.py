@@ -62,6 +62,7 @@ from genperf.search.space import read_grid
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import Rejection, is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
+from genperf.table.unread import UNREAD
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import (
@@ -254,7 +255,12 @@ def answers_about(
         words = places[0].get(SCALE, "")
         table = subject.with_compared_headers(words) if " " in words else subject
         answer = partial(ask_recognised, table, want=want, question=question, seed=seed, fits=fits)
-        return ask_each(places, answer, partial(_in_table, table))
+        try:
+            return ask_each(places, answer, partial(_in_table, table))
+        except GenperfError as error:
+            unread = next((note.text for note in subject.source.steps if note.kind == UNREAD), "")
+            error.hint = f"a line for each run, '8 GPUs: 410 img/s'; not read is {unread}" if unread else error.hint
+            raise
     return places, [run_answer(subject, place, question) for place in places]
 
 
@@ -627,8 +633,15 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
     if not answers:
         raise TableError("no run has what is asked", hint="genperf check shows the runs", where=source.name)
     notes = *(step.text for step in source.steps), *map(str, earlier_predictions(source.columns, names[0]))
-    read_back = _origin_text(source)
-    return Answer(tuple(answers), None, reading, notes, read_back=read_back, source=source.name, runs=len(source))
+    return Answer(
+        tuple(answers),
+        reading=reading,
+        notes=notes,
+        read_back=_origin_text(source),
+        unread=tuple(note.text for note in source.steps if note.kind == UNREAD),
+        source=source.name,
+        runs=len(source),
+    )
 
 
 def _time_of_work(answer: Answer, question: Question) -> Value:
@@ -887,6 +900,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             beyond=beyond,
             others=tuple(line for _, line in sorted(filter(None, in_others), key=itemgetter(0))),
             read_back=_origin_text(source, table),
+            unread=tuple(note.text for note in source.steps if note.kind == UNREAD),
             measured=sentence,
             left_out=tuple(column for column in reading.left_out if column not in read),
             coverage=self.question.interval,

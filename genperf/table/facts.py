@@ -197,9 +197,10 @@ class Run(Struct):
 
     @property
     def results(self) -> list[str]:
-        """The keys of times, rates and other quantities."""
+        """The keys of times, rates and other quantities, or else of what is relative to them."""
         numeric = [key for key, values in self.values.items() if any(isinstance(value, float) for value in values)]
-        return [key for key in numeric if is_result(key, self.units.get(key, ""))]
+        measured_keys = [key for key in numeric if is_result(key, self.units.get(key, ""))]
+        return measured_keys or [key for key in numeric if is_relative(key)]
 
     def following(self, line: int) -> "Run":
         """Return the next run of the text, in which the settings go on: keys of one value that measure nothing."""
@@ -748,6 +749,7 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
         key = "time"  # `16 nodes: 2h 31m (with checkpoints)`
     if _is_no_fact(pattern, match, key, value, unit, clock):
         return None
+    key = "speedup" if unit in ("x", "×") and header_of(key).kind == "rate" else key  # `Speed: 1.92x`
     unit = "min" if unit == "m" and header_of(key).kind == "time" else unit
     unit = unit if unit and (_kind_of(unit) or bandwidth_of(key, unit)) else ""
     if unit and key_of_step(last_words := " ".join(key.split(" ")[-2:])):
@@ -941,7 +943,6 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
         # What a clause measured belongs to the count in it, wherever that stands.
         texts = _clauses(line)
         clauses = [[*facts_of(text)] for text in texts]
-        counts: set[str] = set()
         facts = [*chain.from_iterable(clauses)]
         # What is measured below a line of settings alone, `batch: 4, seq_len: 256`, has them.
         of_settings = len(facts) > 1 and all(canonical_of(key) and not is_result(key, unit) for key, _, unit in facts)
@@ -950,6 +951,7 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
             key for of_clause in clauses for key in {key for key, _, _ in of_clause} if canonical_of(key)
         )
         for text, of_clause in zip(texts, clauses, strict=True):
+            counts: set[str] = set()
             # Counts come first, and of these the one that begins a run: of `2 nodes (16 GPUs)` below `8 GPUs` the GPUs;
             # results come last, of `2 GPUs: 0.5 s (batch 64)` as well.
             differ = {key for key, value, _ in of_clause if _differs_from_run(run, key, value)}
@@ -969,7 +971,7 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
             in_order = [{key for key, *_ in of_clause if _is_count(key)}, methods & differ, differ & settings, differ]
             for key, value, unit in sorted(of_clause, key=lambda fact: [fact[0] not in keys for keys in in_order]):
                 # `8 GPUs are as slow as 4 GPUs` is about 8.
-                second_count = _is_count(key) and _key_meaning(key) in counts and len(clauses) == 1
+                second_count = _is_count(key) and _key_meaning(key) in counts
                 repeats = second_count or (not _has_result(line) and _repeats_count(run, key, value))
                 if key in numbered or repeats:
                     continue
@@ -1343,10 +1345,11 @@ def _with_words_of_first(line: str) -> str:
     """
     if FORMS.letter.search(line):
         line = FORMS.behind_in_letters.sub(lambda of: f"{of['preposition']}{_NUMBERS[of['letters'].lower()]}", line)
+    plain = spelled_in_digits(line)
     for full_pair, further in ((FORMS.of_count, FORMS.of_further_count), (FORMS.at_count, FORMS.at_further_count)):
-        words = full_pair.search(line)
-        if words is not None and further.search(line, words.end()):
-            begin, pairs = line[: words.start()], line[words.end() :]
+        words = full_pair.search(plain)
+        if words is not None and further.search(plain, words.end()):
+            begin, pairs = plain[: words.start()], plain[words.end() :]
 
             def pair(match: re.Match[str], words: re.Match[str] = words) -> str:
                 """Return a pair with the words of the first."""

@@ -53,6 +53,7 @@ from genperf.table.text import (
     titled_pairs,
     with_units,
 )
+from genperf.table.unread import with_unread
 from genperf.vocabulary import any_of, is_common, late, words_of
 from genperf.vocabulary.headers import (
     MOMENT,
@@ -503,7 +504,9 @@ def open_source(source: str | Path | Sequence[str | Path] | pd.DataFrame, delimi
         return imported
     if b"xl/" in data and zipfile.is_zipfile(io.BytesIO(data)):
         return _from_workbook(data, name)
-    opened = _from_text(content.decoded(data, name), name, delimiter)
+    text = content.decoded(data, name)
+    opened = _from_text(text, name, delimiter)
+    opened = with_unread(opened, text) if opened.runs else opened
     if not content.of_windows(data):
         return opened
     return replace(opened, steps=(step("read as text of Windows (cp1252), since it is not UTF-8"), *opened.steps))
@@ -1173,6 +1176,7 @@ def _unit_of_caption(source: Source) -> dict[str, str]:
     # A number may have a mark beside it, and no unit of its own.
     columns = {n: cells for n, cells in source.cells.items() if n == "value" or "value" not in source.cells}
     columns = {n: cells for n, cells in columns.items() if not _NAMELESS.fullmatch(plain_name(n))}
-    parts = {n: [*map(parts_of, map(str, cells))] for n, cells in columns.items() if meant_by(n) is None}
+    numeric = {n: cells for n, cells in columns.items() if meant_by(n) is None and not is_relative(n)}
+    parts = {n: [*map(parts_of, map(str, cells))] for n, cells in numeric.items()}
     without_unit = {n: sum(cell is not None and not cell.unit for cell in cells) for n, cells in parts.items()}
     return {n: unit for n, count in without_unit.items() if 2 * count > len(source)}
