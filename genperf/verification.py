@@ -43,6 +43,7 @@ from genperf.prediction.schema import Schema
 from genperf.result import FitResult, GroupedResult, is_model, read_as, save_model
 from genperf.table.cells import records
 from genperf.table.opened import open_files, open_source
+from genperf.table.shape import melted
 from genperf.vocabulary import any_of
 from genperf.vocabulary.names import plain_name
 from genperf.words.numbers import digits_text, join_values, rate_unit, texts_in_unit, with_unit
@@ -258,9 +259,9 @@ def verify(
     if not comparable.any():
         columns, of_model = ", ".join(new.group), listed([", ".join(names) for names in groups])
         hint = f"runs of {columns} as in {of_model}; or earlier runs, as a table, in the place of a model"
-        if new.group == (session_column(new.group),):
+        if new.group and len(session_columns(new.group)) == len(new.group):
             # Sessions that became groups are repeats of one series.
-            hint = f"each {new.group[0]} is a series of this model: fit with --repeat {new.group[0]}, or verify a table"
+            hint = f"each {columns} is a series of this model: fit with --repeat {new.group[0]}, or verify a table"
         raise TableError("all runs are new: there is nothing to compare with", hint=hint, where=new.source)
     rows, names = written[comparable], [*new.group, *(factor.name for factor in new.factors)]
     configurations, named = rows[names], [name for name in names if schema.derived.get(name) != "1"]
@@ -300,11 +301,19 @@ def verify(
 
 
 def _opened(model: Model | Table | str | Path | pd.DataFrame) -> Model | Table:
-    """Return a model, or the table of earlier runs, in which a column that names sessions is no factor."""
+    """Return a model, or the table of earlier runs, in which a column that names sessions is no factor.
+
+    Of several, a date and a commit, the one with most names counts of which one has several runs.
+    """
     if isinstance(model, Model | Table) or (isinstance(model, str | Path) and is_model(model)):
         return model_or_table(model)
-    cells = open_source(model)
-    roles = {"repeat": session_column(cells.cells), "skip_bad_rows": True}
+    # A column that has a role keeps the shape of a table, and nobody gave these one.
+    cells = melted(open_source(model))
+    names_in = {column: len({*map(str, cells.cells[column])}) for column in session_columns(cells.cells)}
+    with_repeats = [column for column, count in names_in.items() if count < len(cells)]
+    session = max(with_repeats or names_in, key=names_in.__getitem__, default=None)
+    cells = cells.without(names_in.keys() - {session})
+    roles = {"repeat": session, "skip_bad_rows": True}
     table = attempted(lambda: recognised(cells, roles).table())
     if not (isinstance(table, Table) and table.numeric):
         # Benchmarks may have names alone, each compared with itself; else the first error tells what is wrong.
@@ -330,9 +339,9 @@ def _new_runs(sources: Sequence[str | Path | pd.DataFrame], schema: Schema) -> T
         raise TableError(what, hint="see why they failed, then verify runs that succeeded", where=error.where) from None
 
 
-def session_column(columns: Iterable[str]) -> str | None:
-    """Return the column that names what runs of one occasion have in common; None where none does."""
-    return next((name for name in columns if re.fullmatch(any_of("columns.session"), plain_name(name))), None)
+def session_columns(columns: Iterable[str]) -> list[str]:
+    """Return the columns that name what runs of one occasion have in common."""
+    return [name for name in columns if re.fullmatch(any_of("columns.session"), plain_name(name))]
 
 
 def _history(earlier: Table | None, schema: Schema, new: pd.DataFrame) -> tuple[History, Index]:
@@ -345,11 +354,11 @@ def _history(earlier: Table | None, schema: Schema, new: pd.DataFrame) -> tuple[
     else:
         before, place, runs = earlier.frame, earlier.configuration, earlier.repeats.astype(float)
         means = np.bincount(place, weights=np.log(earlier.measured)) / runs
-        residuals, session = np.log(earlier.measured) - means[place], session_column(map(str, before.columns))
+        residuals, sessions = np.log(earlier.measured) - means[place], session_columns(map(str, before.columns))
         sd = float(np.sqrt(np.sum(residuals**2) / max(len(place) - len(runs), 1)))
         # A configuration of one run shows nothing of how runs vary, and without a column all are of one session.
         # Sessions follow each other as the source has them.
-        names = np.zeros(len(place)) if session is None else before[session].astype(str).to_numpy()
+        names = before[sessions[0]].astype(str).to_numpy() if sessions else np.zeros(len(place))
         repeated = np.argsort(before.index)
         repeated = repeated[runs[place[repeated]] > 1.0]
         history = History(means, runs, sd, residuals[repeated], pd.factorize(names[repeated])[0])

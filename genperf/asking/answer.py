@@ -669,6 +669,10 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         yield _value_row(likeliest)
     # Unit → the value in it that a row shows.
     by_unit = dict[str, float]()
+    if rate is not None and growth.sample == "samples":
+        # A measured rate of that value says what the samples are.
+        of_images = (v.unit for v in others if v.unit.endswith("/s") and abs(v.value / rate.value - 1.0) <= SAME)
+        samples_per_s = next(of_images, samples_per_s)
     if facts.column is None and rate is not None and not relative:
         # Of several rates of one kind each has the name of its column.
         same_unit = likeliest.unit == samples_per_s and samples_per_s in [other.unit for other in others]

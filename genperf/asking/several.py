@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from textwrap import wrap
 from typing import Any
 
@@ -55,8 +56,9 @@ def beside(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
 
 def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width: int) -> Iterator[Text]:
     """Yield the answers as lines: of each its values and below them their intervals, then what their verdicts mean."""
-    # What the question leaves open, and differs, tells rows apart as well.
-    open_names = dict.fromkeys(name for answer in answers for name in answer.taken)
+    # What the question leaves open, or what follows from it, and differs, tells rows apart as well.
+    followed = [answer.facts.series if answer.facts is not None else {} for answer in answers]
+    open_names = dict.fromkeys(chain(*(answer.taken for answer in answers), *followed))
     settings = [{**_settings_of(answer), **answer.taken} for answer in answers]
     left_open = [{name: str(of[name]) for name in open_names if name in of} for of in settings]
     taken_apart = differing_values(left_open)
@@ -74,7 +76,7 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     coverage = answers[0].coverage if facts is None else facts.expected.interval
     intervals = "" if coverage is None else f" · below each value its {100 * coverage:g} % interval"
     yield Text(f"{source}{intervals}", style="bold")
-    known = settings[0] if facts is None else answers[0].taken
+    known = settings[0] if facts is None else {**facts.series, **answers[0].taken}
     of_question = {text.lower() for place in places for text in place.values()}
     taken = {n: v for n, v in known.items() if all(of.get(n) == v for of in settings)}
     taken = {n: v for n, v in taken.items() if n in answers[0].taken or str(v).lower() not in of_question}

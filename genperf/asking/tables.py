@@ -1006,7 +1006,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             # The framework and the network, perhaps.
             words=tuple(self.series.levels.values()),
         )
-        series = {n: level for n, level in self.series.levels.items() if n in at}
+        # With the levels that follow from those of the question: another batch, where only it was measured so.
+        series = {n: level for n, level in self.series.levels.items() if n not in self.series.taken}
         facts = replace(facts_at(model, configuration, question), series=series, column=column)
         if facts.expected.is_time and self._unit(name) == "x":
             # A time over another has no seconds.

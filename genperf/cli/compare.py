@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     "The question",
     shared.ONE_AT,
     option(
-        "--over", metavar="FACTOR", help="Compare the levels of this factor; the groups, or all levels, where omitted."
+        "--over",
+        metavar="FACTOR",
+        help="Compare the levels of this factor, or groups that differ in it; all of them where omitted.",
     ),
     option(
         "--or",
@@ -72,7 +74,6 @@ def compare(
     def configured(at: Sequence[str], over: str | None) -> tuple[Fitted, dict[str, str], str | None]:
         """Return the models, the configuration they are asked about, and what is compared."""
         fitted = model_or_table(model, roles, *at, *(filter(None, [over]) if over != VARIANT else ()))
-        over = None if over in fitted.group else over
         return *configuration(at, "--at", fitted, bandwidth_of_runs, ("each", "best"), about), over
 
     try:

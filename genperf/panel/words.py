@@ -71,8 +71,8 @@ def machine_in(text: str) -> tuple[dict[str, Any], str]:
     device_before, sign_behind, count_behind, nodes, count, sign, device = match.groups()
     # `8 h100` and `h100:8` are machines where the device is known; `8 resnet50` is none, and `8xresnet50` is.
     has_times_sign = (sign.strip()[:1] if device else sign_behind) in ("x", "×", "*")
-    device = device or device_before
-    if not has_times_sign and device_in(device) is None:
+    device, first_word = device or device_before, text.split()[0]
+    if device_in(device) is None and (not has_times_sign or device_in(first_word) is not None):  # `rtx4090` is no `rt`.
         return {}, text
     # Several `H100s`; an `L40S` is no `L40`.
     device = device[:-1] if device[-1] in "sS" and device_in(device) == device_in(device[:-1]) is not None else device

@@ -174,10 +174,10 @@ def compare(
         The configuration, also as keywords; factors left out are those of a measured run. For a level that was not
         measured the measured ones stand.
     over : str, mapping or sequence of mapping, optional
-        A categorical factor whose levels are alternatives; where omitted and there are no groups, the levels of all
-        that `at` leaves open, each with each. Or changes of the configuration, `{"gpus": 16}` or
-        `[{"gpus": 16}, {"batch": 64}]`, which stand beside it as it is: factors, another group, and the `bandwidth` of
-        another network where `at` has that of the runs.
+        A categorical factor whose levels are alternatives, or a column of groups: those that differ in it alone. Where
+        omitted and there are no groups, the levels of all that `at` leaves open, each with each. Or changes of the
+        configuration, `{"gpus": 16}` or `[{"gpus": 16}, {"batch": 64}]`, which stand beside it as it is: factors,
+        another group, and the `bandwidth` of another network where `at` has that of the runs.
     maximize : bool
         Whether the largest value is the best; else the smallest.
     price, per : str, optional
@@ -210,13 +210,24 @@ def compare(
       framework  time
     0       jax  3.00
     1     mxnet  3.25
+
+    Of groups by several columns those are compared that differ in one.
+
+    >>> runs["precision"] = "fp32"
+    >>> runs = pd.concat([runs, runs.query("framework == 'jax'").assign(precision="fp16")])
+    >>> table = gp.read_table(runs, time="seconds", extrinsic="workers", group=["framework", "precision"])
+    >>> answer = compare(gp.fit(table, model="a/workers + c"), workers=4, over="framework")
+    >>> len(answer.table), answer.notes
+    (2, ('jax, fp16 is not compared: no other group differs from it in that alone',))
     """
     at, over = {**(at or {}), **configuration}, [over] if isinstance(over, Mapping) else over
     factor, changes = (over, ()) if over is None or isinstance(over, str) else (None, tuple(over))
     # A table is read with what a question names as settings: the factor as well, though it has no value.
     fitted = model_of(source, {**({factor: ""} if factor else {}), **at})
     models, levels = models_of(fitted, at)
-    groups = fitted.group
+    groups, of_all = fitted.group, models
+    if factor in groups:
+        models, factor = _with_counterparts(models, factor), None
     changes = changes or _changes_by_name(answering(models[0][1], levels), factor, levels, groups)
     maximize |= models[0][1].schema.target.is_rate
     columns = (CHANGE,) if changes else _factors_over(answering(models[0][1], levels), factor, levels, groups)
@@ -252,6 +263,8 @@ def compare(
     notes = [taken_text(cells)] if cells else []
     notes += _notes(outcomes, ranked, groups)
     notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
+    alone = [", ".join(group.values()) for group, _ in of_all if all(group != other for other, _ in models)]
+    notes += [f"{name} is not compared: no other group differs from it in that alone" for name in alone]
     notes += refusals
     certain = (low > 0.0 or second_fails) and BLIND not in [*ranked["verdict"][: 1 if second_fails else 2]]
     at = {name: text if (value := amount(str(text))) is None else value for name, text in at.items()}
@@ -377,6 +390,14 @@ def _notes(outcomes: Sequence[_Outcome], ranked: pd.DataFrame, groups: tuple[str
     differing = [n for n in groups if canonical_of(n) in ("batch", "global_batch") and len(set(ranked[n])) > 1]
     not_alike = "so a step of one is not the work of another"
     return notes + [f"the alternatives differ in {name}, {not_alike}: --at {name}=VALUE" for name in differing]
+
+
+def _with_counterparts(
+    models: Sequence[tuple[dict[str, str], FitResult]], over: str
+) -> list[tuple[dict[str, str], FitResult]]:
+    """Return the groups from which another differs in the column `over` alone; all where there are none."""
+    rest = [tuple(level for name, level in group.items() if name != over) for group, _ in models]
+    return [pair for pair, levels in zip(models, rest, strict=True) if rest.count(levels) > 1] or [*models]
 
 
 def _models_of_changes(

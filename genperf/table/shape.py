@@ -418,7 +418,7 @@ def _with_columns_of_quantities(source: Source) -> Source:
     counts = [n for n in beside if mostly_numbers(labels(source.cells[n]).tolist())]
     # `1 node x 8 A100` beside `tokens/s`
     counts = counts or ([n for n in beside if n not in naming] if len(naming) == 1 else [])
-    if len(values) != 1 or not counts:
+    if len(values) != 1 or not (counts or stating):
         return source
     (value,) = values
     cells = {name: column for name, column in source.cells.items() if name not in stating}
@@ -426,8 +426,12 @@ def _with_columns_of_quantities(source: Source) -> Source:
         pairs = zip(labels(cells[value]), labels(units), strict=True)
         cells[value] = np.array([f"{text} {unit}".strip() for text, unit in pairs], dtype=object)
     headers = {**source.headers, value: np.full(len(source), value, dtype=object)}
-    spread = _spread(replace(source, cells=cells, headers=headers), counts[0], value)
-    return spread if value not in spread.cells else source
+    spread = _spread(replace(source, cells=cells, headers=headers), counts[0], value) if counts else source
+    if value not in spread.cells:
+        return spread
+    # The unit of one quantity may stand beside it as well.
+    is_known = all(header_of(f"x ({unit})").kind for name in stating for unit in source.cells[name])
+    return replace(source, cells=cells) if is_known else source
 
 
 def _names_quantities(units: Mapping[str, str]) -> bool:

@@ -70,6 +70,17 @@ def test_a_session_has_many_headers(shell: Shell, header: str) -> None:
     assert printed[0] == printed[1]
 
 
+@pytest.mark.parametrize("header", ["date,pr,gpus,step_ms", "commit,gpus,metric,value,unit", "commit,name,value,unit"])
+def test_a_history_has_many_shapes(shell: Shell, header: str) -> None:
+    one = {"name": "c{0},train/gpus:{1},2{1}{0},ms", "metric": "c{0},{1},step_time,2{1}{0},ms\nc{0},{1},memory,31,GB"}
+    line = one.get(header.split(",")[-3], "d{0},10{0},{1},2{1}{0}")
+    history = [line.format(day, gpus) for day in range(1, 6) for gpus in (1, 4, 8)]
+    Path("old.csv").write_text("\n".join([header, *history]))
+    Path("new.csv").write_text("\n".join([header, *(line.format(9, gpus).replace(",2", ",3") for gpus in (1, 4, 8))]))
+    status, out, _ = shell("verify", "old.csv", "new.csv")
+    assert (status, out.count(": slower"), "0.389 s, predicted 0.28" in out) == (1, 3, True)
+
+
 def test_benchmarks_that_have_names_alone_are_compared(shell: Shell) -> None:
     rng = np.random.default_rng(0)
     times = [(f"{day:03x}a", name, t * np.exp(0.01 * rng.normal())) for day in range(8) for name, t in NAMED.items()]
