@@ -12,7 +12,7 @@ from helpers import nodes
 #: Rooms of each layer, from the lowest.
 ROOMS = (
     ("arrays", "errors"),
-    ("sobol", "gaussian", "engine", "facts", "losses", "scaling", "metrics", "vocabulary"),
+    ("gaussian", "engine", "facts", "losses", "scaling", "metrics", "vocabulary"),
     ("formula", "solver"),
     ("table", "expression", "peaks", "networks"),
     ("panel", "importers"),

@@ -12,7 +12,7 @@ from genperf.discrepancy.product import KernelAxis, logarithms, usual_sizes
 from genperf.discrepancy.sizes import fit_sizes
 from genperf.discrepancy.stack import NORMAL
 from genperf.engine import doing
-from genperf.errors import FitError, Note
+from genperf.errors import Note
 from genperf.estimate import FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.formula import names_in, parse, quote_name, render, values_of
@@ -70,10 +70,6 @@ def _kept(medians: Table) -> tuple[Table, list[Note]]:
     """Return the configurations and factors that are fitted, and what is left out of them."""
     notes, configurations = [], len(medians)
     varying = [f for f in medians.factors if f.distinct > 1]
-    if configurations < 2 or not varying:
-        fault = f"{configurations} configurations cannot determine how several factors matter"
-        hint = "measure at least two configurations that differ in a factor"
-        raise FitError(fault, where=medians.source, hint=hint)
     # A level for each configuration: nothing of it is known at the next one.
     labels = [f.name for f in varying if not f.numeric and f.distinct == configurations]
     if 0 < len(labels) < len(varying):
