@@ -36,10 +36,11 @@ from genperf.prediction import (
 from genperf.prediction.member import stacked
 from genperf.prediction.schema import query_of
 from genperf.prediction.verdict import VERDICTS
-from genperf.result import FitResult
+from genperf.result import FitResult, GroupedResult
+from genperf.search.problem import models_of
 from genperf.table.cells import source_of_columns
 from genperf.words.growth import next_sentence
-from genperf.words.numbers import rate_unit
+from genperf.words.numbers import join_values, rate_unit
 
 # What the model's form may miss beyond the data: a regime that begins there, such as a saturated link.
 # Doublings i and j beyond the data have the covariance `new_regime·jump²·min(i, j)` of ln T: a measurement shows the
@@ -208,7 +209,7 @@ class Suggestions(PrintedAnswer, frozen=True, eq=False):
 
 
 def suggest(
-    result: FitResult,
+    result: FitResult | GroupedResult,
     target: Mapping[str, Any] | None = None,
     *,
     cost: str = "workers",
@@ -227,6 +228,8 @@ def suggest(
 
     Parameters
     ----------
+    result : FitResult or GroupedResult
+        A model; of several groups the target names one.
     target : mapping, optional
         The configuration that the decision is about; factors left out are those of a measured run. Where it names no
         count of what is scaled, twice the largest.
@@ -261,13 +264,16 @@ def suggest(
     >>> sorted(advice.candidates["workers"]), len(advice.chosen)
     ([16.0, 32.0], 1)
     """
-    if not isinstance(result, FitResult):
-        raise GenperfError("suggest takes one model, and this holds those of several groups", hint="result[GROUP]")
+    models, target = models_of(result, target or {})
+    if len(models) > 1:
+        hint = f"result[GROUP], or in the target {join_values(models[0][0])}"
+        raise GenperfError("suggest takes one model, and this holds those of several groups", hint=hint)
+    ((_, result),) = models
     if not isinstance(k, int) or k < 1:
         raise GenperfError(f"{k} is not a number of measurements", hint="1 or more")
     if within is not None and not (np.isfinite(within) and within > 0):
         raise GenperfError(f"an interval cannot be within {within:g}", hint="0.1 is 10 %")
-    target = forecast_at(result.panel, target or {})
+    target = forecast_at(result.panel, target)
     query = result.query(target)
     if query.rows != 1:
         raise GenperfError(f"suggest takes one target, got {query.rows}", hint="one value for each factor")
