@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+#: Seconds from which on a time is hardly that of a step, so that its work may be the same at every count. A guess.
+LONGEST_STEP = 60.0
 #: Lines of a card, and its width in columns: wider ones are harder to read across.
 MOST_LINES, LEAST_WIDTH, MOST_WIDTH = 14, 60, 96
 #: Columns of the four parts of a row: what it is, its value, its interval, its value beside.
@@ -165,11 +167,13 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     def lacks(self) -> tuple[tuple[str, str], ...]:
         """What is asked for and not answered, each with the reason and the option that gives it."""
         if self.facts is None:
-            return ()
-        names = dict[str, str]()
+            names = [value.quantity.lower() for value in self.answers]
+            reasons = {what: _lack_of_one(names, what) for what in self.requested}
+            return tuple((what, why) for what, why in reasons.items() if why)
+        called = dict[str, str]()
         for what in self.requested:
-            names.setdefault(_lack_of(self, self.facts, what), {"job": _JOB[0], "step": "step time"}.get(what, what))
-        return tuple((name, why) for why, name in names.items() if why)
+            called.setdefault(_lack_of(self, self.facts, what), {"job": _JOB[0], "step": "step time"}.get(what, what))
+        return tuple((name, why) for why, name in called.items() if why)
 
     @property
     def lacking(self) -> list[str]:
@@ -445,9 +449,22 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
     return "efficiency", "", efficiency if is_relative(want) and "eff" in plain else None
 
 
+def _lack_of_one(names: Collection[str], quantity: str) -> str:
+    """Return why something that is asked of one configuration is none of the values with these names."""
+    if is_relative(quantity) or is_efficiency(quantity):
+        return "one scale was measured: a run at another count shows it"
+    if quantity == _COST and not any(name.startswith(_COST) or MONEY_IN_NAME.fullmatch(name) for name in names):
+        return "no price is known: --price 2/h"
+    kind = header_of(quantity).kind
+    is_missing = kind in ("time", "rate") and kind not in {header_of(name).kind for name in names}
+    return f"no {kind} was measured" if is_missing else ""
+
+
 def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
     """Return why something that is asked for is not answered, and what gives it; empty where it is answered."""
     growth, plan, is_time = facts.growth, facts.plan, facts.expected.is_time
+    if is_efficiency(quantity):
+        return ""
     headers = [header_of(value.quantity) for value in answer.answers]
     is_job = growth.whole and growth.sample not in STEP_WORDS
     option = growth.work_option or ("--work 256" if growth.whole else f"--work '32*{growth.name}'")
@@ -468,6 +485,8 @@ def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
         return no_work if growth.price is not None else "no price is known: --price 2/h"
     if quantity == "step" and {"job"} == {of.of for of in headers if of.kind in ("time", "rate")}:
         return "what was measured is of a whole job, whose steps are not known"
+    if is_job and header_of(quantity).kind == "rate" and not any(of.kind == "rate" for of in headers):
+        return f"how much a {growth.sample} does is not known: --work 1M"
     if not is_time or is_job:
         return ""
     if quantity in ("job", "epoch", "time"):
@@ -784,7 +803,8 @@ def cost_of(growth: GrowthCounts, value: Interval) -> tuple[Interval, str] | Non
 
 def _verdict_and_next_step(answer: Answer, width: int) -> Iterator[Text]:
     """Yield the verdict with its reason, what such forecasts were worth elsewhere, and what to do next."""
-    likeliest, plan = answer.answers[0], None if answer.facts is None else answer.facts.plan
+    likeliest, facts = answer.answers[0], answer.facts
+    plan = None if facts is None else facts.plan
     if plan is not None and (plan.best is None or plan.breaks):
         # The rows do not show that a limit is broken.
         yield from (Text(line, style=f"bold {COLORS[BLIND]}") for line in wrap(plan_sentence(plan), width))
@@ -792,11 +812,11 @@ def _verdict_and_next_step(answer: Answer, width: int) -> Iterator[Text]:
         yield from (Text(line) for line in wrap(f"{MEASURED} {kept_text}", width))
     if fits := likeliest.texts.get("fits", ""):
         yield Text(f"{MEASURED} {fits}", style="bold")
-    if answer.facts is not None and answer.facts.split is not None:
-        yield Text.assemble(("★ layout", "bold"), f"  {split_line(answer.facts.split)}")
+    if facts is not None and facts.split is not None:
+        yield Text.assemble(("★ layout", "bold"), f"  {split_line(facts.split)}")
     if answer.measured:
         yield Text(f"{MEASURED} {answer.measured.rstrip('.')}")
-    if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):
+    if facts is not None and (fails := fits_text(facts.expected.fits)):
         yield Text(f"{MARKS[BLIND]} {fails}", style=f"bold {COLORS[BLIND]}")
     else:
         mark = f"{MARKS[likeliest.verdict]} {likeliest.verdict}"
@@ -810,17 +830,18 @@ def _verdict_and_next_step(answer: Answer, width: int) -> Iterator[Text]:
         lines = "; ".join(line.partition("=")[2] if is_one else line for line in answer.others)
         short = re.sub(r" \([^()]*; [a-z-]+\)", "", lines) if len(answer.others) > 1 else lines
         yield Text.assemble(("  other series", "bold"), "  ", short)
-    if answer.facts is None:
-        return
-    if doubt := doubted_efficiency(answer.facts.growth):
-        yield from (Text(f"  {line}") for line in wrap(f"such an efficiency is {doubt}", width - 2))
-    earlier = (note for note in answer.notes if note.startswith(EARLIER))
-    if worth := next(earlier, record_line(answer.facts)):
-        yield Text("  " + worth)
+    if facts is not None:
+        if doubt := doubted_efficiency(facts.growth):
+            yield from (Text(f"  {line}") for line in wrap(f"such an efficiency is {doubt}", width - 2))
+        earlier = (note for note in answer.notes if note.startswith(EARLIER))
+        if worth := next(earlier, record_line(facts)):
+            yield Text("  " + worth)
     if answer.requested:
         yield from lacking_of(answer)
+    if facts is not None and facts.growth.assumption and facts.expected.value.value > LONGEST_STEP:
+        yield Text.assemble(("? work", "bold"), "  each device is taken to keep its own; of one job: --scaling job")
     yield from (Text.assemble(("? not read", "bold"), "  ", sentence) for sentence in answer.unread)
-    if step := next_line(answer.facts):
+    if facts is not None and (step := next_line(facts)):
         yield Text.assemble(("→ next", "bold"), "  ", step)
 
 

@@ -641,6 +641,7 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
         unread=tuple(note.text for note in source.steps if note.kind == UNREAD),
         source=source.name,
         runs=len(source),
+        requested=tuple(filter(None, requested)),
     )
 
 

@@ -137,6 +137,7 @@ _NO_PARTS = _BEFORE | _COUNTERS | {*words_of("log.test"), "train", "training"}
 
 #: Hours and minutes, or minutes and seconds.
 _OF_TWO_PARTS = re.compile(r"\d+:\d\d")
+_BETWEEN_SENTENCES = late(r"(?<=[^\s\d.][.!?])\s+(?=[A-Z])")
 #: What stands between a name and its value, or two words: without it and digits a line, as most headers, has no fact.
 _BETWEEN = re.compile(r"[ \t:=>→]|\.{3}")
 
@@ -463,6 +464,12 @@ def _nodes_and_devices(match: re.Match[str]) -> str:
     return f"{nodes} nodes with {nodes * of_node}" if of_node <= MOST_OF_A_NODE else match["nodes"]
 
 
+def _devices_of_each_node(node: re.Match[str]) -> str:
+    """Return `8 devices per node of ` for `each node has 8 `, and `two nodes with 16 ` as it is."""
+    is_counted = node.string[: node.start()].rstrip().rpartition(" ")[2].lower() in _NUMBERS
+    return node[0] if is_counted else f"{node['value']} devices per node of "
+
+
 _COUNTS_IN_OTHER_WORDS: tuple[_Spelling, ...] = (
     (("x", "×", "*"), "machines_of_kind", r"\g<value>\g<value_behind> nodes"),
     (("x", "×", "*"), "kind_before_product", r"\g<value>x \g<kind>"),
@@ -471,7 +478,7 @@ _COUNTS_IN_OTHER_WORDS: tuple[_Spelling, ...] = (
     (("/",), "duration_of_each", r"\g<time> per "),
     ((" / s",), "apart", "/"),
     (("",), "kind_in_letters", lambda kind: f"{_NUMBERS[kind['letters'].lower()]}x "),
-    (("",), "node_has", r"\g<value> devices per node of "),
+    (("",), "node_has", _devices_of_each_node),
     ((" each",), "each_of_kind", _devices_of_a_node),
     (("",), "of_a_node", r"\g<value> devices per node"),
 )
@@ -999,7 +1006,7 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
             # `8 nodes: out of memory` below a run of four is of eight.
             if not run.failure and (failure := failure_of(text if len(texts) > 1 else line)):
                 # `3 h on 2 GPUs. With more it is OOM`: the sentence with the result is of a run that did not fail.
-                sentence = next(filter(_has_result, re.split(r"(?<=[^\W\d][.!?])\s+(?=[A-Z])", line)), line)
+                sentence = next(filter(_has_result, _BETWEEN_SENTENCES.split(line)), line)
                 if len(texts) > 1 or failure_of(sentence):
                     run.failure, run.heading = failure, run.heading or heading_text
         run.has_row |= names_a_run
@@ -1334,7 +1341,12 @@ def _clauses(line: str) -> list[str]:
         if _has_result(pieces[-1]):
             pieces.append("")
         pieces[-1] += line[start:end]
-    return (_clauses_of_runs(pieces) if len(pieces) > 1 else None) or [as_written]
+    if (of_pieces := _clauses_of_runs(pieces) if len(pieces) > 1 else None) is not None:
+        return of_pieces
+    # `1 node is 5it/s and 2 nodes 2.5it/s. The throughput is 40 img/s.`: each sentence tells of its own runs.
+    sentences = _BETWEEN_SENTENCES.split(as_written)
+    several = len(starts) > 1 and sum(map(_has_result, sentences)) > 1
+    return [*chain.from_iterable(map(_clauses, sentences))] if several else [as_written]
 
 
 def _with_words_of_first(line: str) -> str:
