@@ -142,7 +142,7 @@ class Bank(Struct, frozen=True, eq=False, dict=True):
 
 def _sobol(points: int, dimension: int) -> Array:
     """Return points of a Sobol' sequence, a power of two, each moved to the middle of its cell, (points, dimension)."""
-    # Direction numbers of each dimension, of 30 binary digits (Joe & Kuo 2008): scipy takes half a second to import.
+    # Direction numbers of 64 dimensions, of 30 binary digits (Joe & Kuo 2008): scipy takes half a second to import.
     directions = np.array(json.loads(Path(__file__).with_name("sobol.json").read_text("utf-8")), np.int64).T
     before = np.arange(points - 1)
     # The lowest zero bit of the number before is the one that changes in Gray-code order.
