@@ -1093,9 +1093,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         return measured_text(name, self._unit(name), values, named)
 
     def _efficiency(self, name: str, rows: Mask) -> float | None:
-        """Return the measured rate of each worker over that at the smallest count; None without a rate or for that."""
+        """Return the measured rate of each worker over that at the smallest count; None there or for another."""
         column, scale = self.reading.columns[name], self.reading.scale
-        if column.kind != "rate" or scale is None or not counts_devices(scale):
+        # What a step does may grow with the workers.
+        if column.kind != "rate" or column.header.counted in STEP_WORDS or scale is None or not counts_devices(scale):
             return None
         counts = self.reading.columns[scale].values
         smallest = self.series.rows & (counts == np.min(counts[self.series.rows]))

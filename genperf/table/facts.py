@@ -1568,9 +1568,9 @@ def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
 
     Of a log of more than `MOST_OF_A_LOG` characters only the beginning is read; `size` is that of the whole file.
     """
-    size = max(size, len(text))
     if "**" in text:
         text = FORMS.emphasis.sub(lambda match: match["text"] or match["last"], text)
+    size = max(size, len(text)) if size > MOST_OF_A_LOG else len(text)
     if (named := _runs_of_lines(text)) is not None:
         return source_of_rows(_with_one_time(named, text.split("\n")), name)
     text = text if size <= MOST_OF_A_LOG else text[:MOST_OF_A_LOG].rpartition("\n")[0]

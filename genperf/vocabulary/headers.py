@@ -36,6 +36,8 @@ _MULTIPLES = {word: multiple for multiple, spelled in section("multiples").items
 _IN_DIGITS = {word: number for number, spelled in section("numbers").items() for word in spelled}
 #: `10k samples/s`: so many of them.
 _TENS = late(r"(10+)([kmb]?)")
+#: `单卡吞吐`: the rate of each.
+_OF_EACH = late(rf"(?i)\s*(?:{any_of('headers.each_device')}|(?P<node>{any_of('headers.each_node')}))\s*")
 #: `Tokens/s (M)`: millions of them.
 _MULTIPLE_BEHIND = late(
     rf"(?P<rate>.+[^\W_])(?:\s*(?P<bracket>[(\[])|,? |_)(?:in )?"
@@ -209,6 +211,8 @@ def header_of(column: str) -> Header:
     # Two capitals are an abbreviation, as `P/D`, `R/W`.
     text = _without_section(_ABBREVIATION.sub(r"\1\2", column))
     text = f"{steps[1]}/s" if (steps := _STEPS_A_SECOND.fullmatch(text)) else text
+    if not text.isascii() and (each := _OF_EACH.match(text)) and (rate := header_of(text[each.end() :])).kind == "rate":
+        return replace(rate, shared=True, **({"level": "nodes"} if each["node"] else {}))
     if multiple := _MULTIPLE_BEHIND.fullmatch(text):
         rate = header_of(f"{_MULTIPLES.get(multiple['multiple'].lower(), multiple['multiple'])} {multiple['rate']}")
         # Behind a blank a letter may name a variant, but for a rate of an hour or a day.

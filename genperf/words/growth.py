@@ -34,7 +34,7 @@ from genperf.words.verdict import BLIND, LIKELY_TO_FIT, fits_text, trust_text
 
 #: Times as many workers from which on a rate that stays the same may be that of each: fewer may share a slow link. A
 #: guess.
-LEAST_GROWN = 8.0
+LEAST_GROWN = 4.0
 #: By how much the rate of each worker may fall there. A guess.
 MOST_SLOWED = 2.0
 #: Of a plan that no count keeps.
