@@ -192,6 +192,11 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
         raise GenperfError("no device of the run is known", hint="8xh100 7B 76800tok/s; of another device --peak 312T")
     counts = (number_of(cell) for name, cell in row.items() if meaning_of(name) == "workers")
     count = row.setdefault("devices", next(filter(None, counts), 1.0))
+    of_a_node, nodes = (number_of(row.get(name, "")) or 0.0 for name in ("devices_per_node", "nodes"))
+    if is_open and count in (1.0, of_a_node) and of_a_node and nodes:
+        # `a100 devices_per_node=8 nodes=2` has 16.
+        count, is_open = nodes * of_a_node, False
+        row["devices"] = count
     size = next((number_of(cell) for name, cell in row.items() if meaning_of(name) == "parameters"), None)
     name, rest = network_within(" ".join(rest.replace(":", " ").split()), size or 0.0)
     if share := _ALONE.search(rest):

@@ -35,7 +35,17 @@ from genperf.vocabulary.headers import (
     pace_of,
     units_in,
 )
-from genperf.vocabulary.names import LEVELS, PHASES, WAYS, canonical_of, counts_scale, is_relative, meant_by, plain_name
+from genperf.vocabulary.names import (
+    LEVELS,
+    PHASES,
+    WAYS,
+    canonical_of,
+    counted_noun,
+    counts_scale,
+    is_relative,
+    meant_by,
+    plain_name,
+)
 
 #: Characters of a log that are looked at: some two million lines, which take about ten seconds.
 MOST_OF_A_LOG = 256_000_000
@@ -228,6 +238,8 @@ def _key_meaning(key: str) -> str:
         return str(way)
     if plain_name(key) in words_of("headers.processes"):
         return "processes"
+    if (noun := counted_noun(key)) != plain_name(key) and _is_count(key):
+        return noun if noun[-1] == "s" else f"{noun}s"  # `nGPU` and `num_gpus` are `gpus`
     what, slash, unit = key.partition("/")
     if slash and canonical_time(what) is not None:
         return f"time/{unit}"
@@ -631,11 +643,12 @@ def _of_variants(clauses: Sequence[str], count: str = "") -> list[str]:
     per_step = "/" in unit or " per " in unit or _kind_of(unit) == "rate"
     if not all(_names_a_variant(name, per_step) for name in names):
         return []
-    what = next((result["before"] for result in results if "before" in result.groupdict()), "")
+    what = next((result["before"] for result in results if "before" in result.groupdict()), "").strip(" ,:")
+    what = what if what or per_step else "time:"
     written = [
         (name.rstrip(".").replace(" ", "_"), r["value"].rstrip(".")) for name, r in zip(names, results, strict=True)
     ]
-    return [f"{count}, variant='{name}', {what.strip(' ,:')} {value} {unit}" for name, value in written]
+    return [f"{count}, variant='{name}', {what} {value} {unit}" for name, value in written]
 
 
 def _names_a_variant(name: str, of_any: bool) -> bool:

@@ -336,8 +336,8 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     in_source = {f"{n} per node" if n in of_nodes else n: c for n, c in in_source.items() if n not in others}
     filled_counts = _devices_of_nodes(in_source) | _nodes_of_devices(in_source)
     full, aliases = _without_repeats(in_source | filled_counts, named)
-    # What only some runs say parts them from the others by no setting, but for their network.
-    meaningful = {*named, *_ENDINGS, *words_of("one_run.network")}
+    # What only some runs say parts them from the others by no setting, but for their network and their method.
+    meaningful = {*named, *_ENDINGS, *words_of("one_run.network"), *words_of("log.method")}
     partly = {
         n for n, cells in full.items() if not (all(cells) or n in meaningful or canonical_of(n) or counts_scale(n))
     }

@@ -167,7 +167,7 @@ def named_in_part(name: str, columns: Collection[str], further: bool = False) ->
 _SAYS_A_COUNT = late(
     rf"^(total_)?{any_of('headers.number_of')}_|^alloc(ated)?_|_{any_of('headers.number_behind')}(?=$|_per_)"
     rf"|^total_(?!.*batch)|(?<!batch)(?<!size)_{any_of('headers.in_all')}$"
-    r"|^n(?=(worker|rank|gpu|node|task|proc|thread|core|device|host)s$)"
+    r"|^n(?=(worker|rank|gpu|node|task|proc|thread|core|device|host)s?$)"
 )
 
 
