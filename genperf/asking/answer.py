@@ -816,6 +816,10 @@ def _verdict_and_next_step(answer: Answer, width: int) -> Iterator[Text]:
         yield Text.assemble(("★ layout", "bold"), f"  {split_line(facts.split)}")
     if answer.measured:
         yield Text(f"{MEASURED} {answer.measured.rstrip('.')}")
+    if answer.measured and facts is not None and facts.measured is not None:
+        (run, _), ends = facts.measured, facts.expected.value
+        if not ends.lower <= run.value <= ends.upper:
+            yield Text("  which lies outside the interval: the other runs let expect another value", style="bold")
     if facts is not None and (fails := fits_text(facts.expected.fits)):
         yield Text(f"{MARKS[BLIND]} {fails}", style=f"bold {COLORS[BLIND]}")
     else:
