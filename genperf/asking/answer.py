@@ -490,7 +490,11 @@ def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
     if not is_time or is_job:
         return ""
     if quantity in ("job", "epoch", "time"):
-        if plan is not None or "days" in facts.quantities:
+        first = answer.answers[0]
+        above, below = TIME_UNITS.get(first.unit, (0.0, 1.0)) if headers[0].kind == "time" else (0.0, 1.0)
+        # What elapsed in many steps is of the job.
+        is_of_job = headers[0].of != "step" and above * first.value > below * facts.expected.value.value * (1.0 + SAME)
+        if plan is not None or "days" in facts.quantities or is_of_job:
             return ""
         of_tokens = growth.sample == "tokens"
         work, amount_of_work = growth.sample, "300B" if of_tokens else "1M"
@@ -698,6 +702,7 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         name = likeliest.quantity if same_unit else "throughput"
         yield _interval_row(name, rate, samples_per_s, start.rate if start else None)
         by_unit[samples_per_s] = rate.value
+        by_unit |= {"steps/s": 1.0 / expected.value.value} if expected.is_time and growth.of_steps else {}
         if (measured := header_of(likeliest.quantity)).kind == "rate" and measured.shared:
             # As it was measured, of one device.
             yield _value_row(replace(likeliest, quantity=_per_one(growth, measured.level), unit=samples_per_s))

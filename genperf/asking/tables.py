@@ -42,7 +42,7 @@ from genperf.formula.amounts import amount
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.configurations import forecast_at, kept_beside
-from genperf.panel.evidence import HIGH_PERCENTILE, MONEY, TableColumn, is_size
+from genperf.panel.evidence import HIGH_PERCENTILE, MONEY, Consequence, TableColumn, is_size
 from genperf.panel.legend import MOST_COMPARED, SCALE, newest_first, same
 from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
@@ -1221,12 +1221,17 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
     def _by_arithmetic(self, name: str, answers: Mapping[str, Value]) -> Value | None:
         """Return y = c·x^p·Π s^q, the answer of a column by an answered x and settings s; None for another column."""
-        follows = self.reading.columns[name].follows
+        columns, rows = self.reading.columns, self.series.rows
+        follows = columns[name].follows
+        for base, of in ((base, columns[base].follows) for base in answers):
+            if follows is None and of is not None and (power := of.factors.get(name)) is not None:
+                # An answer that follows from this column, samples/s from the time, gives it as well: the powers are ±1.
+                of_settings = {n: -power * exponent for n, exponent in of.factors.items() if n != name}
+                follows = Consequence({base: power, **of_settings})
         bases = [n for n in follows.factors if n in answers] if follows is not None else []
         if follows is None or len(bases) != 1:
             return None
         base = bases[0]
-        columns, rows = self.reading.columns, self.series.rows
         answer, power = answers[base], follows.factors[base]
         requested = answer.at
         # It follows within one combination of kinds.

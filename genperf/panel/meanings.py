@@ -251,8 +251,11 @@ class Meanings(Struct, dict=True):
         # `checkpoint time` of `ckpt_seconds`, `env steps per second` of `env_steps_per_sec`
         column, kind = self._measured_as(phrase), header_of(phrase).kind
         kind = kind or ("time" if not words_in(phrase).isdisjoint(words_of("headers.response")) else "")
+        # `time per step` is no `Runtime`.
+        is_of_another = kind == "time" and header_of(phrase).of not in ("", header_of(column).of)
         is_spelled = kind == "time" or len(_without_unit(column)) > 1
-        return column if kind and re.search("[ -]", phrase) and header_of(column).kind == kind and is_spelled else ""
+        is_named = bool(kind) and header_of(column).kind == kind and is_spelled and not is_of_another
+        return column if is_named and re.search("[ -](?!per$)", phrase) else ""
 
     def measured_work(self, phrase: str) -> str:
         """Return what a rate counts whose header of several words a phrase has: `env steps` of `env_steps_per_sec`."""

@@ -446,8 +446,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         spelled = {n: {plain_name(n), f"{plain_name(n)}s"} for n in requested.at}
         if done := [n for n, names in spelled.items() if any(any(map(of.fullmatch, names)) for of in WORK_OF_RUNS)]:
             opened = opened.with_work_of_plan(done)
-        if column is None and not wants_nothing and {"step", "time"} & {*options.get("requested", "").split(", ")}:
-            opened = opened.with_time_before_others()
+        asked_for = {*options.get("requested", "").split(", ")} if column is None and not wants_nothing else set()
+        if {"step", "time", "job"} & asked_for:
+            opened = opened.with_time_before_others("job" in asked_for and {"samples", "tokens"}.isdisjoint(options))
         # `batch=64` gives a value, and wants none.
         words = [name for name in requested.absent if at.get(name, name) == name]
         may_want = column is None and not wants_nothing and words
@@ -481,10 +482,12 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         text = f"{number:.15g} steps" if counts_steps else f"{number:.15g}"
         return replace(self, options={**self.options, "tokens" if IN_TOKENS.search(name) else "samples": text})
 
-    def with_time_before_others(self) -> Recognised:
-        """Return the question with a measured time as what it wants, where another quantity comes first."""
+    def with_time_before_others(self, of_job: bool) -> Recognised:
+        """Return the question with a measured time as what it wants: of a job, or where another quantity is first."""
         with suppress(TableError):
             columns = [self.reading.columns[name] for name in self.reading.quantities]
+            if whole := [c.name for c in columns if of_job and c.kind == "time" and self.reading.is_of_job(c.name)]:
+                return replace(self, want=whole[0])
             if columns and columns[0].kind not in ("time", "rate"):
                 return replace(self, want=next((c.name for c in columns if c.kind == "time"), None))
         return self
@@ -495,6 +498,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             # What makes a step slow is asked of its whole time.
             return self
         quantities = self.reading.quantities
+        if "step" in self.options.get("requested", "").split(", "):
+            # What a whole job takes is no `time per step`.
+            quantities = tuple(name for name in quantities if not self.reading.is_of_job(name))
 
         def column_of(phrase: str) -> str:
             """Return the measured column of a phrase; empty for none, and where there is only one to want."""

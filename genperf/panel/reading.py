@@ -147,6 +147,9 @@ LONGEST_STEP = 1e3
 RUNS_APART = "it tells runs of the same numbers apart"
 #: Why a time is that of no step.
 OF_MANY_STEPS = "a rate does many batches in it"
+#: How much more of them it may do in one run than in another where all did one job: what a start takes. A guess.
+ONE_JOB = 1.2
+OF_ONE_JOB = "a rate does as much in it in every run"
 #: Why a setting is predicted.
 WANTED = "it is wanted"
 #: Headers of one word that are times where something must have been measured, and their units. `h` is a size, `min` the
@@ -256,6 +259,10 @@ class Reading(Struct, eq=False, dict=True):
         rates = [column for column in self.with_role("measured") if column.kind == "rate" and not column.header.shared]
         is_of_step = self.columns[name].header.of != ""
         return bool(rates) and not is_of_step and not words_in(name).isdisjoint(words_of("headers.response"))
+
+    def is_of_job(self, name: str) -> bool:
+        """Tell whether a time is that of a whole job, by its header or by how much a rate does in it."""
+        return self.columns[name].header.of == "job" or OF_ONE_JOB in self.columns[name].reasons
 
     def scaling_by(self, name: str) -> tuple[str, str]:
         """Return the kind of scaling that the columns beside a time show, and why; or nothing.
@@ -843,18 +850,25 @@ def _done_in(rate: TableColumn, time: TableColumn) -> Array:
 def _settle_times_of_many_steps(reading: Reading, scale: str) -> None:
     """Take a time in which a rate does many batches in every run for one of many steps: `time_this_iter_s`."""
     settings = reading.with_role("setting", "consequence", "constant")
-    batches = [c for c in settings if c.canonical in _BATCHES and len(c.known) == len(c.texts)]
+    # Passes before a step are of one step.
+    passes = [c.values for c in settings if c.canonical == "micro_batches"]
+    batches = [c for c in settings if c.canonical in _BATCHES or (passes and c.canonical == "micro_batch")]
+    batches = [c for c in batches if len(c.known) == len(c.texts)]
     rates = [c for c in reading.with_role("measured") if c.kind == "rate" and not c.header.shared]
     rates = [c for c in rates if c.header.counted not in ("tokens", *STEP_WORDS)]
     times = [c for c in reading.with_role("measured") if c.kind == "time" and c.header.of != "job"]
-    # Passes before a step are of one step.
-    if not batches or any(c.canonical in ("micro_batch", "micro_batches") for c in settings):
+    if not batches or (not passes and any(c.canonical == "micro_batch" for c in settings)):
         return
     counts = reading.columns[scale].values
     largest = np.max([c.values * (1.0 if c.canonical == "global_batch" else counts) for c in batches], axis=0)
+    largest = np.prod([largest, *passes], axis=0)
     for rate, time in itertools.product(rates, times):
-        if np.all(_done_in(rate, time) > MANY_BATCHES * largest):
-            time.header, time.reasons = Header("time", time.header.unit), (*time.reasons, OF_MANY_STEPS)
+        done = _done_in(rate, time)
+        # Runs that failed have no rate.
+        if (has_ended := np.isfinite(done)).any() and np.all((done > MANY_BATCHES * largest)[has_ended]):
+            is_one_job = done[has_ended].max() <= ONE_JOB * done[has_ended].min()
+            time.header = Header("time", time.header.unit)
+            time.reasons = (*time.reasons, OF_ONE_JOB if is_one_job else OF_MANY_STEPS)
 
 
 def _global_batch(reading: Reading, scale: str) -> str | None:
@@ -1230,7 +1244,7 @@ def measured_roles(
     above, below = TIME_UNITS[header.unit] if header.kind == "time" else (0.0, 1.0)
     is_long = not header.of and float(np.median(reading.columns[name].known)) * above / below > LONGEST_STEP
     # The unit in its cells may be that of an epoch.
-    is_job = header.of == "job" or bool(is_long and batches)
+    is_job = header.of == "job" or OF_ONE_JOB in reading.columns[name].reasons or bool(is_long and batches)
     if "time" in roles and (of_workers or is_job) and not states_work and not reading.is_of_no_step(name):
         kind = reading.scaling_by(name)[0] or ("strong" if falls or is_job else "")
         of_steps = header.of == "step" or header.kind == "rate"
