@@ -789,7 +789,8 @@ def _following_rows(facts: Facts) -> Iterator[Row]:
             yield Row(_JOB[0], with_unit(middle, unit), f"{lower} – {upper}", elsewhere)
         if not (has_row_of_job and cost):
             row = _interval_row(_JOB[1], chosen.cost, cost_unit(plan))
-            yield row._replace(beside="" if paid is None else f"at {in_cents(paid.text)}"[: COLUMNS[3] - 1])
+            price_text = "" if paid is None else f"at {in_cents(paid.text)}"
+            yield row._replace(beside=price_text if len(price_text) < COLUMNS[3] else price_text.partition("/")[0])
     for name, unit in facts.further.items():
         if np.isfinite(facts.predicted[name]):
             yield _interval_row(name, Interval.named(facts.predicted, name), unit)

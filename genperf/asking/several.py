@@ -109,7 +109,8 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
         name if of is None else name.partition(", ")[2] or name
         for name, of in zip(whole_names, of_answers, strict=True)
     ]
-    best = _nearest_limit(answers, apart, whole_names) or _best_value(answers, subjects, of_sizes)
+    best = _nearest_limit(answers, apart, whole_names) or _scales_best(answers, subjects)
+    best = best or _best_value(answers, subjects, of_sizes)
     if best := best or _best_line(of_answers, subjects, of_sizes):
         yield from (Text(line, style="bold") for line in wrap(f"★ {best}", width))
     if ratio := _ratio_line(answers, whole_names):
@@ -226,6 +227,20 @@ def _best_value(answers: Sequence[Answer], names: Sequence[str], of_sizes: bool)
     most, least = ("most", "least") if is_spent else ("highest", "lowest")
     verb = "is fastest" if is_fastest and not extreme else f"has the {most if is_most else least} {quantity}"
     return f"{best_name} {verb}{doubt}: {amounts[0]}, {second_name} {amounts[1]}"
+
+
+def _scales_best(answers: Sequence[Answer], names: Sequence[str]) -> str:
+    """Return which of several configurations of one count has the highest efficiency where that is asked; else ""."""
+    targets = [answer.facts.growth.target for answer in answers if answer.facts is not None]
+    efficiencies = {n: target.efficiency for n, target in zip(names, targets, strict=False) if target.efficiency}
+    is_known = len(efficiencies) == len(answers) and len({target.count for target in targets}) == 1
+    if "efficiency" not in answers[0].requested or not is_known:
+        return ""
+    best, second, *_ = sorted(efficiencies, key=lambda name: -efficiencies[name].value)
+    may_be_higher = max(of.upper for name, of in efficiencies.items() if name != best) > efficiencies[best].lower
+    doubt = ", but not surely" if may_be_higher or BLIND in [answer.verdict for answer in answers] else ""
+    first, next_one = (f"{100.0 * efficiencies[name].value:.0f} %" for name in (best, second))
+    return f"{best} scales best{doubt}: efficiency {first}, {second} {next_one}"
 
 
 def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str], of_sizes: bool) -> str:

@@ -16,7 +16,7 @@ from genperf.reporting.place import Place, ladder_rows, ladder_table, page_ladde
 from genperf.search import suggest
 from genperf.words.answer import decision_sentence, next_line, record_line, verdict_line
 from genperf.words.growth import next_sentence, pays_judged, percent_text, plan_in_short, turn_sentence, turn_short
-from genperf.words.limit import limit_sentence, limit_short
+from genperf.words.limit import is_determined, limit_sentence, limit_short
 from genperf.words.numbers import (
     capitalised,
     count_text,
@@ -183,7 +183,8 @@ def _largest_part(place: Place) -> Section:
     if are_whole(parts):
         largest = max(parts, key=lambda part: part.shares[1])
         return Section(about, f"{largest.column}: {whole_percent(largest.shares[1])} %", tuple(sentences))
-    if answer is not None and limit.parts:
+    # Of parts that the runs do not tell apart none stays the largest.
+    if answer is not None and limit.parts and is_determined(limit.parts[0]):
         sentences += map(prose, answer.decided_changes(changes(result, answer.steps, answer.interval)))
     return Section(about, limit_short(limit), tuple(sentences))
 

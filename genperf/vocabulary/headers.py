@@ -205,6 +205,8 @@ def header_of(column: str) -> Header:
     ('images', 'GB', '')
     >>> header_of("GPU-hours"), header_of("hours_to_train").of
     (Header(kind='time', unit='h', counted='', shared=True, of='job', level='workers', steps=1), 'job')
+    >>> header_of("Time (%)").kind
+    ''
     """
     if (clock := _CLOCK.search(column)) is not None:
         return header_of(f"{column[: clock.start()]} time (s)")
@@ -237,7 +239,8 @@ def header_of(column: str) -> Header:
     has_no_unit = header.kind in ("", "time") and header.unit in ("", "s") and not last
     if has_no_unit and (behind := _WORDS_BEHIND.match(text)) and _is_unit(behind["unit"]):
         return header_of(behind[0])
-    if header.kind == "time" and not ("/" in unit or unit in TIME_UNITS) and _OTHER_UNIT.fullmatch(text):
+    is_other = not ("/" in unit or unit in TIME_UNITS) and _OTHER_UNIT.fullmatch(text) is not None
+    if header.kind == "time" and (("%" in column and unit not in TIME_UNITS) or is_other):
         return Header()
     if header.kind != "rate" and _HOURLY.search(text.lower()) and MONEY_IN_NAME.fullmatch(text.lower()):
         return Header("rate", "h")

@@ -61,7 +61,7 @@ def limit_sentence(limit: Limit, places: str) -> str:
         effects = [f"{d.factor}{text} makes it x {three_digits(d.ratio)}" for d, text in follow.items()]
         return f"what the {limit.reported} depends on at {places}: doubling {', '.join(effects)}" if effects else ""
     largest, *further_terms = limit.parts
-    if not _determined(largest):
+    if not is_determined(largest):
         likely = _part_text(largest, limit)
         return f"what takes the {limit.name} at {places} is not determined; likely the most is {likely}"
     low, high, middle = (f"{100 * v:.0f}" for v in (largest.share.lower, largest.share.upper, largest.share.value))
@@ -73,13 +73,13 @@ def limit_sentence(limit: Limit, places: str) -> str:
         # Where no term explains much of the rest, nothing is claimed of it.
         explained = sum(term.share.value for term in limit.parts)
         return text if abs(1.0 - explained) > WORDS_LEAST_SHARE else f"{text}: nothing else limits it"
-    next_is = "next comes" if _determined(further_terms[0]) else "likely next comes"
+    next_is = "next comes" if is_determined(further_terms[0]) else "likely next comes"
     return prose(text, f"{next_is} {_part_text(further_terms[0], limit)} ({second} %)")
 
 
 def limit_short(limit: Limit) -> str:
     """Return the largest part, or the strongest factor, in a few words."""
-    if limit.parts and not _determined(limit.parts[0]):
+    if limit.parts and not is_determined(limit.parts[0]):
         return f"likely {_part_text(limit.parts[0], limit)}"
     if limit.parts:
         return f"{_part_text(limit.parts[0], limit)}: {100 * limit.parts[0].share.value:.0f} %"
@@ -88,7 +88,7 @@ def limit_short(limit: Limit) -> str:
     return "not known"
 
 
-def _determined(part: Part) -> bool:
+def is_determined(part: Part) -> bool:
     """Return whether the interval of a share says something of it: half its width is less than half the share."""
     return part.share.upper - part.share.lower < part.share.value or part.share.lower == part.share.upper
 
