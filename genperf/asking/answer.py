@@ -490,10 +490,10 @@ def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
     if not is_time or is_job:
         return ""
     if quantity in ("job", "epoch", "time"):
-        first = answer.answers[0]
-        above, below = TIME_UNITS.get(first.unit, (0.0, 1.0)) if headers[0].kind == "time" else (0.0, 1.0)
+        wanted = answer.answers[0]
+        above, below = TIME_UNITS.get(wanted.unit, (0.0, 1.0)) if headers[0].kind == "time" else (0.0, 1.0)
         # What elapsed in many steps is of the job.
-        is_of_job = headers[0].of != "step" and above * first.value > below * facts.expected.value.value * (1.0 + SAME)
+        is_of_job = headers[0].of != "step" and above * wanted.value > below * facts.expected.value.value * (1.0 + SAME)
         if plan is not None or "days" in facts.quantities or is_of_job:
             return ""
         of_tokens = growth.sample == "tokens"

@@ -239,8 +239,10 @@ def _scales_best(answers: Sequence[Answer], names: Sequence[str]) -> str:
     best, second, *_ = sorted(efficiencies, key=lambda name: -efficiencies[name].value)
     may_be_higher = max(of.upper for name, of in efficiencies.items() if name != best) > efficiencies[best].lower
     doubt = ", but not surely" if may_be_higher or BLIND in [answer.verdict for answer in answers] else ""
-    first, next_one = (f"{100.0 * efficiencies[name].value:.0f} %" for name in (best, second))
-    return f"{best} scales best{doubt}: efficiency {first}, {second} {next_one}"
+    percents = [f"{100.0 * efficiencies[name].value:.0f} %" for name in (best, second)]
+    if len({*percents}) == 1:
+        return f"{best} and {second} scale about as well: efficiency {percents[0]}"
+    return f"{best} scales best{doubt}: efficiency {percents[0]}, {second} {percents[1]}"
 
 
 def _best_line(of_answers: Sequence[Facts | None], names: Sequence[str], of_sizes: bool) -> str:

@@ -52,7 +52,7 @@ from genperf.panel.quantities import paid_by_runs
 from genperf.panel.question import SEVERAL, Requested, in_columns, in_factors
 from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, Reading
-from genperf.panel.words import row_of_cells, wanted_in_words
+from genperf.panel.words import row_of_cells, source_of_words, wanted_in_words
 from genperf.prediction import Schema, stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import is_list
@@ -197,12 +197,13 @@ def ask(
     is_path = isinstance(table, str | Path)
     # `8xh100` is a run in words, but not where a file of that name is asked about.
     is_file = is_path and bool(at or configuration) and Path(str(table)).is_file()
-    run_in_words = row_in([str(table)]) if is_path and not is_file else {}
+    source = source_of_words([str(table)]) if is_path and not is_file else None
+    run_in_words = row_in([str(table)]) if is_path and not is_file and source is None else {}
     requested = {**(at or {}), **({} if run_in_words else configuration)}
-    source = None
-    if not (isinstance(table, FitResult | GroupedResult | Table) or is_model_file(table) or run_in_words):
+    is_model = isinstance(table, FitResult | GroupedResult | Table) or is_model_file(table)
+    if not (is_model or run_in_words or source is not None):
         try:
-            source = open_files([str(table)]) if is_path else open_source(table)
+            source = open_files([str(table)]) if is_path else open_source(cast(Any, table))
         except GenperfError:
             run_in_words = row_of_note([str(table)]) if is_path else {}
             if not run_in_words:

@@ -79,7 +79,8 @@ def ask(
     """Answer what to expect of one configuration from TABLE, whose columns are recognised, or from a model.
 
     TABLE may be several files, or a pattern in quotes (`"logs/*.csv"`), of the same columns.
-    It may be runs themselves, as count:throughput: `genperf ask 1:410 2:792 4:1530 --at 64`; or one run in words, whose
+    It may be runs themselves, as count:throughput: `genperf ask 1:410 2:792 4:1530 --at 64`; or as one would say them,
+    `genperf "1 node 410 img/s, 2 nodes 790 img/s, what about 16 nodes?"`; or one run in words, whose
     utilisation is answered: `genperf ask 8xh100 7B 76800tok/s bf16 seq=2048`; of several each is in quotes.
     Words around a table are its configuration: `genperf ask runs.csv 64 GPUs` asks as `--at "64 GPUs"` does.
     Several values, `--at gpus=64,256` or `--at gpus=8:1024:*2`, are answered beside each other.
@@ -92,11 +93,15 @@ def ask(
     from genperf.panel.words import source_of_words
     from genperf.result import load_model
     from genperf.table.clean import labels
+    from genperf.table.opened import runs_and_question
     from genperf.vocabulary.names import column_named
 
     if len(table) > 1:
         table, words = split_words(table)
         at = (*at, *words)
+    elif " " in table[0]:
+        stated, words_behind = runs_and_question(table[0])
+        table, at = (stated,), (*at, *filter(None, [words_behind]))
     topics = [name for name, wanted in (("why", why), ("normal", normal), ("cost", cost)) if wanted]
     question = replace(question, topics=("layout",)) if layout else question
     about: Any = load_model(table[0]) if len(table) == 1 and is_model_file(table[0]) else None

@@ -107,6 +107,11 @@ def amount_of(text: str | None, option: str) -> float | None:
 def split_words(texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the files or runs among the words of a command, and the words around them, which are values of `--at`."""
     places = [n for n, text in enumerate(texts) if names_files(text) or RUN.fullmatch(text)]
+    if not places:
+        from genperf.table.opened import runs_and_question, stated_runs
+
+        texts = [part for text in texts for part in (runs_and_question(text) if " " in text else (text,)) if part]
+        places = [n for n, text in enumerate(texts) if " " in text and stated_runs(text) is not None]
     start, end = (places[0], places[-1] + 1) if places else (0, 0)
     around = (*texts[:start], *texts[end:])
     words = " ".join(text for text in around if "=" not in text.strip("="))

@@ -446,9 +446,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         spelled = {n: {plain_name(n), f"{plain_name(n)}s"} for n in requested.at}
         if done := [n for n, names in spelled.items() if any(any(map(of.fullmatch, names)) for of in WORK_OF_RUNS)]:
             opened = opened.with_work_of_plan(done)
-        asked_for = {*options.get("requested", "").split(", ")} if column is None and not wants_nothing else set()
-        if {"step", "time", "job"} & asked_for:
-            opened = opened.with_time_before_others("job" in asked_for and {"samples", "tokens"}.isdisjoint(options))
+        of_question = {*options.get("requested", "").split(", ")} if column is None and not wants_nothing else set()
+        if {"step", "time", "job"} & of_question:
+            opened = opened.with_time_before_others("job" in of_question and {"samples", "tokens"}.isdisjoint(options))
         # `batch=64` gives a value, and wants none.
         words = [name for name in requested.absent if at.get(name, name) == name]
         may_want = column is None and not wants_nothing and words

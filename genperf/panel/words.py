@@ -15,6 +15,7 @@ from genperf.panel.panel import several_nodes
 from genperf.peaks import device_in
 from genperf.table.cells import Source, source_of
 from genperf.table.facts import SLICE, chips_of, digits_of
+from genperf.table.opened import stated_runs
 from genperf.vocabulary import Patterns, any_of, section, words_of
 from genperf.vocabulary.headers import canonical_time, header_of, relative_unit
 from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, plain_name
@@ -296,14 +297,19 @@ def row_of_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def source_of_words(texts: Sequence[str]) -> Source | None:
-    """Return several runs in words as a table, a row each; None where a text begins with no machine.
+    """Return several runs in words as a table, a row each; None where a text states no machine, or a single one.
 
-    A number that is not read is refused: it may be what the runs differ in.
+    A number that is not read is refused: it may be what the runs differ in. One text may have all runs: also of
+    machines without a name, `1 gpu 100 img/s, 2 gpus 190 img/s`.
 
     >>> runs = source_of_words(("8xh100 7B 76800tok/s", "16xh100 7B 140k tok/s"))
     >>> {name: cells.tolist() for name, cells in runs.cells.items()}
     {'device': ['h100', 'h100'], 'devices': [8.0, 16.0], 'tok/s': ['76800', '140k'], 'model': ['7B', '7B']}
     """
+    if len(texts) == 1 and " " in texts[0]:
+        (text,), texts = texts, re.split(r"[,;]\s+", texts[0])
+        if (stated := stated_runs(text)) is not None:
+            return stated
     if len(texts) < 2 or not all(machine_in(text)[0] for text in texts):
         return None
     rows = [row_of_words([text]) for text in texts]

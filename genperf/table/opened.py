@@ -512,6 +512,8 @@ def open_source(source: str | Path | Sequence[str | Path] | pd.DataFrame, delimi
     return replace(opened, steps=(step("read as text of Windows (cp1252), since it is not UTF-8"), *opened.steps))
 
 
+#: The first word of a question.
+_ASKS = late(rf"(?i){any_of('headers.asking')}(?!\w)")
 #: A line of a table that is drawn with | + -.
 _DRAWN_LINE = late(r"^[ \t]*(?:\||\+[-=]).*$", re.MULTILINE)
 #: The characters of frames around cells, as a table drawn with | + - has them.
@@ -702,6 +704,27 @@ def open_files(
             return _open_each(files, name, delimiter, tell)
         source = open_source(files[0], delimiter)
         return source if folders == [*sources] else replace(source, name=name)
+
+
+def stated_runs(text: str) -> Source | None:
+    """Return the runs that stand in the place of a file, `1 gpu 100 img/s, 2 gpus 190 img/s`; None for fewer than two.
+
+    >>> stated_runs("1 gpu 100 img/s, 2 gpus 190 img/s").columns["gpus"].tolist()
+    [1, 2]
+    """
+    runs = None if os.path.exists(text) else facts.source_of_log(text, "runs")
+    return runs if runs is not None and len(runs) > 1 else None
+
+
+def runs_and_question(text: str) -> tuple[str, str]:
+    """Return stated runs without the question behind them, and the question, or nothing.
+
+    >>> runs_and_question("1 gpu 100 img/s, 2 gpus 190 img/s, what about 8?")
+    ('1 gpu 100 img/s, 2 gpus 190 img/s', 'what about 8?')
+    """
+    cuts = [cut for cut in re.finditer(r"[,;.?]\s+", text) if _ASKS.match(text[cut.end() :])]
+    fronts = [(text[: cut.start()], text[cut.end() :]) for cut in cuts]
+    return next((parts for parts in fronts if stated_runs(parts[0]) is not None), (text, ""))
 
 
 def _open_each(files: Sequence[str], name: str, delimiter: str | None, tell: Callable[[str], None] | None) -> Source:
