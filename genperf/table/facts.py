@@ -147,6 +147,8 @@ _NO_PARTS = _BEFORE | _COUNTERS | {*words_of("log.test"), "train", "training"}
 
 #: Hours and minutes, or minutes and seconds.
 _OF_TWO_PARTS = re.compile(r"\d+:\d\d")
+#: Where a sentence that asks ends, and another begins.
+_QUESTION_ENDS = late(r"(?<=[^\s?]\?)\s+")
 _BETWEEN_SENTENCES = late(r"(?<=[^\s\d.][.!?])\s+(?=[A-Z])")
 #: What stands between a name and its value, or two words: without it and digits a line, as most headers, has no fact.
 _BETWEEN = re.compile(r"[ \t:=>→]|\.{3}")
@@ -960,8 +962,9 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
         # `epoch 1 finished in 612 s, val acc 61` is of the training.
         tested = not (only_tests or test is None or (took is not None and took.start() < test.start()))
         tested = tested and FORMS.trained.search(line) is FORMS.both.search(line) is None
-        # What a clause measured belongs to the count in it, wherever that stands.
-        texts = _clauses(line)
+        # What a clause measured belongs to the count in it, wherever that stands. A question counts nothing.
+        sentences = _QUESTION_ENDS.split(line)
+        texts = _clauses(" ".join(text for text in sentences if text[-1:] != "?" or _has_result(text)) or line)
         clauses = [[*facts_of(text)] for text in texts]
         facts = [*chain.from_iterable(clauses)]
         # What is measured below a line of settings alone, `batch: 4, seq_len: 256`, has them.

@@ -514,6 +514,10 @@ def open_source(source: str | Path | Sequence[str | Path] | pd.DataFrame, delimi
 
 #: The first word of a question.
 _ASKS = late(rf"(?i){any_of('headers.asking')}(?!\w)")
+#: A question, and the runs that it supposes.
+_ASKED_BEFORE = late(
+    rf"(?is)(?P<question>{any_of('headers.asking')}(?!\w).*?)(?:\? |,? {any_of('headers.supposing')} )(?P<runs>.+)"
+)
 #: A line of a table that is drawn with | + -.
 _DRAWN_LINE = late(r"^[ \t]*(?:\||\+[-=]).*$", re.MULTILINE)
 #: The characters of frames around cells, as a table drawn with | + - has them.
@@ -717,14 +721,24 @@ def stated_runs(text: str) -> Source | None:
 
 
 def runs_and_question(text: str) -> tuple[str, str]:
-    """Return stated runs without the question behind them, and the question, or nothing.
+    """Return stated runs without the question before or behind them, and the question, or nothing.
 
     >>> runs_and_question("1 gpu 100 img/s, 2 gpus 190 img/s, what about 8?")
     ('1 gpu 100 img/s, 2 gpus 190 img/s', 'what about 8?')
+    >>> runs_and_question("how many gpus for 700 img/s if 1 gpu does 100 img/s and 2 gpus 190 img/s")
+    ('1 gpu does 100 img/s and 2 gpus 190 img/s', 'how many gpus for 700 img/s')
     """
-    cuts = [cut for cut in re.finditer(r"[,;.?]\s+", text) if _ASKS.match(text[cut.end() :])]
-    fronts = [(text[: cut.start()], text[cut.end() :]) for cut in cuts]
-    return next((parts for parts in fronts if stated_runs(parts[0]) is not None), (text, ""))
+    before = _ASKED_BEFORE.match(text)
+    if before and stated_runs(before["question"]) is None and stated_runs(before["runs"]) is not None:
+        return before["runs"], before["question"]
+    cuts = [(text[: cut.start()], text[cut.end() :]) for cut in re.finditer(r"[,;.?]\s+", text)]
+    runs = {cut: len(stated) if (stated := stated_runs(cut[0])) is not None else 0 for cut in cuts}
+    in_all = stated_runs(text)
+    # What states a run is no question, `one node 410 img/s`.
+    of_all = [cut for cut in cuts if runs[cut] >= max(2 if in_all is None else len(in_all), *runs.values())]
+    asking = [cut for cut in of_all if _ASKS.match(cut[1])]
+    # A clause that only ends as one is the last.
+    return next(iter(asking or [cut for cut in of_all[-1:] if cut[1].rstrip().endswith("?")]), (text, ""))
 
 
 def _open_each(files: Sequence[str], name: str, delimiter: str | None, tell: Callable[[str], None] | None) -> Source:
