@@ -115,6 +115,29 @@ def with_drawn_tables(text: str) -> str:
     return _HTML_TABLE.sub(drawn, without_comments)
 
 
+#: A table of MediaWiki, and what parts the cells on one of its lines.
+_WIKI_TABLE, _WIKI_CELLS = late(r"^\{\|.*?^\|\}", re.DOTALL | re.MULTILINE), late(r"\|\||!!")
+
+
+def with_tables_of_wiki(text: str) -> str:
+    r"""Return a text with its tables of MediaWiki as those of HTML, in as many lines.
+
+    >>> with_drawn_tables(with_tables_of_wiki("{|\n! GPUs !! s\n|-\n| 1 || 9\n|}"))
+    '| GPUs | s |\n| --- | --- |\n| 1 | 9 |\n\n'
+    """
+
+    def in_html(line: str) -> str:
+        """Return a line as rows and cells of HTML; `style="…" |` before a cell are its attributes."""
+        mark, rest = line.strip()[:2], line.strip()[2:]
+        if mark[:1] not in ("|", "!") or mark in ("|-", "|+", "|}"):
+            return {"|-": "<tr>", "|+": f"<caption>{rest}</caption>", "|}": "</table>", "{|": "<table><tr>"}.get(mark, line)
+        parts = (cell.rpartition("|") for cell in _WIKI_CELLS.split(line.strip()[1:]))
+        kind = "th" if mark[0] == "!" else "td"
+        return "".join(f"<{kind} {attributes if '=' in attributes else ''}>{cell}" for attributes, _, cell in parts)
+
+    return _WIKI_TABLE.sub(lambda table: "\n".join(map(in_html, table[0].splitlines())), text)
+
+
 def notebook_text(text: str) -> str | None:
     """Return what a notebook says: its notes, its printed text, its tables as Markdown; None for another text."""
     if not re.search(r'"nbformat"\s*:', text):

@@ -530,6 +530,8 @@ _FRAMES = (
 #: A line below the names of a data frame that says of which type each column is: `<int> <dbl>`, `| i64 | f64 |`.
 _TYPES = late(rf"^(?:[ \t|<>]*{any_of('cells.types')}(?=[ \t|<>]|$)){{2,}}[ \t|<>]*$", re.MULTILINE)
 
+#: `np.array([1, 2, 4])`
+_ARRAY = late(r"(?<== )(?:\w+\.)?(?:as)?(?:array|tensor)\((\[[^\[\]]*\])[^()\n]*\)")
 #: `610 ± 8`, where blanks may part cells.
 _SCATTER = late(r"(?<=\d)[ \t](?:±|\+/-)[ \t]?(?=\d)")
 #: `Benchmarks (throughput per GPU, tok/s):` above an empty line, which is no header.
@@ -544,7 +546,8 @@ _PARAGRAPH = late(r"(?:^(?=.*\S).*(?:\n|\Z)){3,}", re.MULTILINE)
 
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     """Read a text by what it begins with: events, JSON, a web page, a literal, an outline; else as a table or a log."""
-    text = _SCATTER.sub("±", _TYPES.sub("", text.translate(_FRAMES)))
+    text = _ARRAY.sub(r"\1", _SCATTER.sub("±", _TYPES.sub("", text.translate(_FRAMES))))
+    text = documents.with_tables_of_wiki(text) if "{|" in text else text
     if (
         delimiter is None
         and (events := documents.of_events(text)) is not None
@@ -714,7 +717,7 @@ def stated_runs(text: str) -> Source | None:
     """Return the runs that stand in the place of a file, `1 gpu 100 img/s, 2 gpus 190 img/s`; None for fewer than two.
 
     >>> stated_runs("1 gpu 100 img/s, 2 gpus 190 img/s").columns["gpus"].tolist()
-    [1, 2]
+    [1.0, 2.0]
     """
     runs = None if os.path.exists(text) else facts.source_of_log(text, "runs")
     return runs if runs is not None and len(runs) > 1 else None

@@ -1133,7 +1133,8 @@ def _header_without_corner(text: str) -> str:
     header, row = next(filled, ""), next(filled, "")
     while row and header[0] != " " and RUNS not in header.strip():
         header, row = row, next(filled, "")  # below a title
-    indented = header.startswith("  ") and not row.startswith(" ")
+    # Its rows begin before it, those of `16 GPUs` below ` 8 GPUs` the farthest.
+    indented = header.startswith("  ") and len(row) - len(row.lstrip()) < len(header) - len(header.lstrip())
     return header if indented and len(_split(row, RUNS)) == len(_split(header, RUNS)) + 1 else ""
 
 
