@@ -130,7 +130,8 @@ def with_tables_of_wiki(text: str) -> str:
         """Return a line as rows and cells of HTML; `style="…" |` before a cell are its attributes."""
         mark, rest = line.strip()[:2], line.strip()[2:]
         if mark[:1] not in ("|", "!") or mark in ("|-", "|+", "|}"):
-            return {"|-": "<tr>", "|+": f"<caption>{rest}</caption>", "|}": "</table>", "{|": "<table><tr>"}.get(mark, line)
+            caption = f"<caption>{rest}</caption>"
+            return {"{|": "<table><tr>", "|-": "<tr>", "|+": caption, "|}": "</table>"}.get(mark, line)
         parts = (cell.rpartition("|") for cell in _WIKI_CELLS.split(line.strip()[1:]))
         kind = "th" if mark[0] == "!" else "td"
         return "".join(f"<{kind} {attributes if '=' in attributes else ''}>{cell}" for attributes, _, cell in parts)

@@ -515,7 +515,7 @@ def open_source(source: str | Path | Sequence[str | Path] | pd.DataFrame, delimi
 #: The first word of a question.
 _ASKS = late(rf"(?i){any_of('headers.asking')}(?!\w)")
 #: A question, and the runs that it supposes.
-_ASKED_BEFORE = late(
+_QUESTION_BEFORE = late(
     rf"(?is)(?P<question>{any_of('headers.asking')}(?!\w).*?)(?:\? |,? {any_of('headers.supposing')} )(?P<runs>.+)"
 )
 #: A line of a table that is drawn with | + -.
@@ -731,7 +731,7 @@ def runs_and_question(text: str) -> tuple[str, str]:
     >>> runs_and_question("how many gpus for 700 img/s if 1 gpu does 100 img/s and 2 gpus 190 img/s")
     ('1 gpu does 100 img/s and 2 gpus 190 img/s', 'how many gpus for 700 img/s')
     """
-    before = _ASKED_BEFORE.match(text)
+    before = _QUESTION_BEFORE.match(text)
     if before and stated_runs(before["question"]) is None and stated_runs(before["runs"]) is not None:
         return before["runs"], before["question"]
     cuts = [(text[: cut.start()], text[cut.end() :]) for cut in re.finditer(r"[,;.?]\s+", text)]
