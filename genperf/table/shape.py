@@ -144,8 +144,21 @@ class Wide(Struct, frozen=True):
     repeated: bool = False
 
 
+#: A header with a number, and a unit behind it.
+_WITH_UNIT = late(r"(?P<count>[^()\[\]]*\d[^()\[\]]*?)\s*[(\[](?P<unit>[^()\[\]]+)[)\]]")
+
+
 def melted(source: Source) -> Source:
     """Return a table in its long form; as it is where its headers hold no counts and no repeats."""
+    counting = {name: of for name in source.columns if (of := _WITH_UNIT.fullmatch(name)) is not None}
+    stated = [of for of in counting.values() if header_of(f"x ({of['unit']})").kind]
+    if len(stated) == len(counting) == 1:
+        # `1 GPU (img/s)` beside `2 GPUs`, `4 GPUs`: the unit is theirs as well.
+        ((first, of),) = counting.items()
+        texts = {name: re.sub(r"\d+", "#", name).rstrip("s") for name in (*source.columns, of["count"])}
+        alike = [n for n in source.columns if n != first and texts[n] == texts[of["count"]]]
+        units = {**source.units, **dict.fromkeys((of["count"], *alike), of["unit"])}
+        source = replace(source.renamed({first: of["count"]}), units=units) if alike else source
     if any(map(_OF_A_MODEL.fullmatch, source.columns)):
         source = _with_models(source)
     elif any(alone.fullmatch(name) for alone in _NAMED_ALONE.values() for name in source.columns):
@@ -343,6 +356,9 @@ def _melted_names(source: Source) -> Source:
         if re.search(r"\d", name) and not is_number(name) and not header_of(name).kind:
             starts = [re.match(r"[-+~]?[\d.]", text) is not None for text in labels(source.cells[name]) if text]
             name_headers += [name] if 2 * sum(starts) >= len(starts) else []
+    # What stands in per cent beside results is none of them: `scaling @4 nodes`.
+    shares = [n for n in name_headers if all(text.endswith("%") for text in labels(source.cells[n]) if text)]
+    name_headers = [n for n in name_headers if n not in shares] or shares
     if len(name_headers) < 2 or 2 * len(name_headers) < len(others):
         return source
     corner, of_headers = _parted_corner(corner_header)
