@@ -515,7 +515,7 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
         plain |= copies if f"{match[1]}.2" in cells else {}
     readings = {name: reading for name, text in plain.items() if (reading := _reading(text)) is not None}
     counted_words = {word for kind, word, *_ in readings.values() if kind in ("before", "bare")}
-    if len(counted_words) == 1:
+    if len({_stem(word) for word in counted_words}) == 1:
         # So is `sequential`, beside `2 threads` or `2`; `8 GPUs (2 nodes)` is of 8, beside `4 GPUs`.
         single = f"1 {min(counted_words)}"
         others = {n: _reading(_AT_END.sub("", _SERIAL.sub(single, n))) for n in cells if n not in readings}
