@@ -12,7 +12,7 @@ from genperf.panel.legend import MOST_COMPARED, Legend, cell_with, column_by_nam
 from genperf.peaks import device_in
 from genperf.table.clean import is_number
 from genperf.vocabulary import any_of, is_common, section, words_of
-from genperf.vocabulary.headers import DEVICE_WORDS, TIME_WORDS, bytes_of, header_of, is_price, unit_of
+from genperf.vocabulary.headers import DEVICE_WORDS, MONEY_IN_NAME, TIME_WORDS, bytes_of, header_of, is_price, unit_of
 from genperf.vocabulary.names import (
     IN_FULL,
     LEVELS,
@@ -207,7 +207,9 @@ class Meanings(Struct, dict=True):
             return self.load
         column = spelled or (column_by_name(self.legend, phrase, self.legend.columns) if is_word else "")
         header = header_of(column or "")
-        if column and (header.kind in ("time", "rate") or "/" in header.unit or _is_of_response(column)):
+        is_measured = header.kind in ("time", "rate") or "/" in header.unit or _is_of_response(column or "")
+        # `90 epochs` are none of `$/epoch`.
+        if column and (is_measured or MONEY_IN_NAME.fullmatch(column.lower())):
             return ""
         # `grid size 16` is of a column `grid`.
         size = self.name(phrase.removesuffix(" size")) if phrase.endswith(" size") and not meant_by(phrase) else ""
