@@ -115,8 +115,8 @@ def with_drawn_tables(text: str) -> str:
     return _HTML_TABLE.sub(drawn, without_comments)
 
 
-#: A table of MediaWiki, and what parts the cells on one of its lines.
-_WIKI_TABLE, _WIKI_CELLS = late(r"^\{\|.*?^\|\}", re.DOTALL | re.MULTILINE), late(r"\|\||!!")
+#: A table of MediaWiki, without another one in it, and what parts the cells on one of its lines.
+_WIKI_TABLE, _WIKI_CELLS = late(r"^\{\|(?:(?!^\{\|).)*?^\|\}", re.DOTALL | re.MULTILINE), late(r"\|\||!!")
 
 
 def with_tables_of_wiki(text: str) -> str:

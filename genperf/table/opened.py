@@ -512,8 +512,8 @@ def open_source(source: str | Path | Sequence[str | Path] | pd.DataFrame, delimi
     return replace(opened, steps=(step("read as text of Windows (cp1252), since it is not UTF-8"), *opened.steps))
 
 
-#: Two counts, the second in brackets.
-_TWO_COUNTS = late(r"\s*(#?[^\W_][^()]*?)\s*\(([^()]+)\)\s*")
+#: The names of two counts, the second in brackets, and two counts so.
+_TWO_NAMES, _TWO_COUNTS = late(r"(#? ?[^\W\d_]+) ?\((#? ?[^\W\d_]+)\)"), late(r"\s*(\d+) ?\((\d+)\)\s*")
 #: The first word of a question.
 _ASKS = late(rf"(?i){any_of('headers.asking')}(?!\w)")
 #: A question, and the runs that it supposes.
@@ -900,11 +900,11 @@ def understood(
     opened = _with_duration(opened) if any(MOMENT.fullmatch(name.lower()) for name in opened.cells) else opened
     opened = _with_one_pace(opened) if opened.runs else opened
     table = _with_merged_cells(_without_idle(_without_rows_of_others(opened), named))
-    for name, both in [(n, of) for n in table.cells if n not in named and (of := _TWO_COUNTS.fullmatch(n)) is not None]:
+    for name, both in [(n, of) for n in table.cells if n not in named and (of := _TWO_NAMES.fullmatch(n)) is not None]:
         pairs = [_TWO_COUNTS.fullmatch(text) for text in labels(table.cells[name]).tolist()]
-        if all(meant_by(word.strip()) in LEVELS for word in both.groups()) and None not in pairs:
+        if all(meant_by(word) in LEVELS for word in both.groups()) and None not in pairs:
             # `nodes (GPUs)` above `2 (16)`
-            parted = {both[k].strip(): np.array([pair[k] for pair in pairs if pair], dtype=object) for k in (1, 2)}
+            parted = {both[k]: np.array([pair[k] for pair in pairs if pair], dtype=object) for k in (1, 2)}
             rest = table.without([name])
             table = replace(rest, cells={**parted, **rest.cells})
     has_blanks = any(

@@ -144,13 +144,15 @@ class Wide(Struct, frozen=True):
     repeated: bool = False
 
 
-#: A header with a number, and a unit behind it.
+#: A header with a number, and a unit behind it, and how long it is at most: longer ones are sentences.
+LONGEST_WITH_UNIT = 60
 _WITH_UNIT = late(r"(?P<count>[^()\[\]]*\d[^()\[\]]*?)\s*[(\[](?P<unit>[^()\[\]]+)[)\]]")
 
 
 def melted(source: Source) -> Source:
     """Return a table in its long form; as it is where its headers hold no counts and no repeats."""
-    counting = {name: of for name in source.columns if (of := _WITH_UNIT.fullmatch(name)) is not None}
+    short = (name for name in source.columns if len(name) <= LONGEST_WITH_UNIT)
+    counting = {name: of for name in short if (of := _WITH_UNIT.fullmatch(name)) is not None}
     stated = [of for of in counting.values() if header_of(f"x ({of['unit']})").kind]
     if len(stated) == len(counting) == 1:
         # `1 GPU (img/s)` beside `2 GPUs`, `4 GPUs`: the unit is theirs as well.
