@@ -37,7 +37,7 @@ from genperf.panel.panel import ONE, several_nodes
 from genperf.panel.quantities import paid_for, quantities_of
 from genperf.panel.question import in_columns
 from genperf.panel.read import Recognised, legend_of
-from genperf.panel.words import RUN_WORDS, UNREAD, meaning_of, number_of, row_of_cells, row_of_words
+from genperf.panel.words import OF_MACHINE, RUN_WORDS, UNREAD, meaning_of, number_of, row_of_cells, row_of_words
 from genperf.peaks import Device, device_in, device_of, devices, link_rate, peak_of, precision_in
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_missing
@@ -119,6 +119,8 @@ def run_answer(row: Mapping[str, Any], at: Mapping[str, str] | None = None, ques
     question, unread = question or Question(), str(row.get(UNREAD, ""))
     # `is it normal` names no machine.
     at = {name: text for name, text in (at or {}).items() if name != SCALE or re.search(r"\d", text)}
+    at = at or ({SCALE: str(row[OF_MACHINE])} if OF_MACHINE in row else {})
+    row = {name: cell for name, cell in row.items() if name != OF_MACHINE}
     if options := {name.removeprefix("--"): row[name] for name in row if name.startswith("--")}:
         of_words = question_of(**{"tokens": question.training.tokens or row.get("tokens"), **options})
         training = replace(of_words.training, peak=question.training.peak or of_words.training.peak)

@@ -674,6 +674,13 @@ def _settle_consequences(reading: Reading) -> None:
             grown = proportional and column.meant == "samples" and reading.columns[base].meant in LEVELS
             is_factor = column.name in named or column.role == "ratio" or (column.meant is not None and not grown)
             column.follows, column.role = follows, column.role if is_factor else "consequence"
+    times = [c.values for c in measured if c.kind == "time" and c.header.of not in ("job", "epoch")]
+    times = [values for values in times if np.all(values > 0.0)]
+    for column in (c for c in settings if STEPS.fullmatch(plain_name(c.name)) and c.name not in named):
+        # A benchmark repeats what takes less time more often, `iterations` beside `real_time`.
+        longest = [np.ptp(np.log(column.values * time)) for time in times if min(column.known, default=0.0) > 0.0]
+        if min(longest, default=np.inf) < np.log(MANY_TIMES) <= np.log(max(column.known) / min(column.known)):
+            column.becomes("label", "so many were done in about the same time in every run")
     if not reading.with_role("measured", "ratio"):
         # Something was measured, though it rises as the count does.
         for name in before:

@@ -50,6 +50,8 @@ _EACH_DEVICE = re.compile(_FORMS.written(r"(?i)(?: ?/ ?| per )([a-z][\w-]*)(?: <
 _READ, _PASSED = " | ", " ~ "
 #: Under which name a row has the numbers that nothing reads.
 UNREAD = "not read"
+#: Under which name a row has the count of another machine, which is asked about.
+OF_MACHINE = "--at"
 #: Days of a longer time.
 DAYS_OF = {"week": 7, "month": 30}
 #: A share of which nothing more is said.
@@ -198,6 +200,9 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
         # `a100 devices_per_node=8 nodes=2` has 16.
         count, is_open = nodes * of_a_node, False
         row["devices"] = count
+    if asked_about := {row[name] for name in row if meaning_of(name) == "workers"} - {count, f"{count:g}"}:
+        # `8 h100 7B 76k tok/s, 1T tokens on 64 gpus`
+        row[OF_MACHINE] = " or ".join(map(str, asked_about))
     size = next((number_of(cell) for name, cell in row.items() if meaning_of(name) == "parameters"), None)
     name, rest = network_within(" ".join(rest.replace(":", " ").split()), size or 0.0)
     if share := _ALONE.search(rest):
@@ -263,7 +268,8 @@ def _machine_of(text: str) -> tuple[dict[str, Any], str]:
         row_behind, others = _machine_behind_words(rest)
         if device_in(row_behind.get("device", "")) is not device:
             break
-        rest = others
+        count_behind = row_behind.get("devices", row.get("devices"))
+        rest = others if count_behind == row.get("devices") else f"{others} | {count_behind:g} gpus"
     return row, rest
 
 

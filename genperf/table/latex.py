@@ -17,8 +17,8 @@ _NO_CELL = late(
     rf"|\\(?:label|caption){_BRACED}|\\(?:begin|end)\{{[^}}]*\}}(?:\[[^\]]*\])?(?:{_BRACED})*"
 )
 _SPAN = late(rf"\\multicolumn\{{(\d+)\}}\{{[^}}]*\}}{_BRACED}")
-#: `\textbf{8}`, `\multirow{2}{*}{8}`: a command around what is shown.
-_AROUND = late(r"\\[a-zA-Z]+\*?(?:\{[^{}]*\}\{[^{}]*\})?\{([^{}]*)\}")
+#: `\textbf{8}`, `\multirow[t]{2}{*}{8}`: a command around what is shown.
+_AROUND = late(r"\\[a-zA-Z]+\*?(?:\[\w*\])?(?:\{[^{}]*\}\{[^{}]*\})?\{([^{}]*)\}")
 #: What commands show; those of units are of a package: `\kilo\joule`.
 _SHOWN = {name: sign for sign, names in section("latex").items() for name in names}
 _COMMAND = late(rf"\\({'|'.join(_SHOWN)})(?![a-zA-Z])")

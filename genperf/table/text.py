@@ -69,6 +69,8 @@ _DOUBLE_BARS = late(r"(?m)^\|\|.*\|\|\s*$")
 #: Rows from which the delimiter, the header and the kinds of columns are recognised, and lines of comments or titles
 #: above them in which a header is looked for. Half and double read the tables of experiments/results/settings.md alike.
 FIRST_ROWS = 200
+#: Levels of the columns of a pivot, at most.
+MOST_LEVELS = 4
 #: Lines below a table that may state a setting of all its rows. A guess.
 LINES_BELOW = 3
 #: The share of lines that have as many fields as the header, from which on a delimiter is that of a table.
@@ -129,6 +131,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     if not text.strip():
         raise TableError("the file is empty", hint="a header line and a line per run are needed", where=name)
     if delimiter is None and "\\begin{" in text and (tabulars := tabulars_of(text)):
+        tabulars = [*map(_stacked, tabulars)]
         records = [record for table in tabulars for record in table]
         lines_of_rows = [[line for line, row in table if len(row) > 1] for table in tabulars]
         # All rows may stand in one line.
@@ -161,6 +164,8 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         # The rows are parted by blanks, and the header is not.
         records = [records[0], *apart]
     fullest, several_blocks = _fullest_block(records)
+    if any(row[0] and not row[-1] for _, row in fullest[1 : MOST_LEVELS + 2]):
+        fullest = _stacked(fullest)
     below_header, steps = (fullest, []) if drawn else _with_header(text, fullest, separator)
     tables = _tables(below_header, drawn=text if drawn else "")
     if "#" in text:
@@ -390,19 +395,57 @@ def _unpivoted(records: Sequence[Record]) -> str:
     return "\n" * (line - 1) + "\n".join(map("\t".join, lines))
 
 
+def _stacked(records: list[Record]) -> list[Record]:
+    """Return a pivot with the names of its rows in a line below the levels of its columns as a row for each of these.
+
+    Of `,tok_s,tok_s`, `gpus,8,16`, `model,,`, as pandas writes them, the header is `model,gpus,tok_s`.
+    """
+    start = next((k for k, (_, row) in enumerate(records) if len(row) > 1), 0)
+    rows = [row for _, row in records[start:]]
+    filled = [sum(map(bool, row)) for row in rows[: MOST_LEVELS + 1]]
+    first_filled = [0 < f < len(row) and all(row[:f]) for f, row in zip(filled, rows, strict=False)]
+    place = next((k for k, is_first in enumerate(first_filled) if k and is_first), 0)
+    names, below, width = rows[place][: filled[place]], records[start + place + 1 :], len(rows[0])
+    last, is_pivot = len(names) - 1, place and len(below) > 1 and {*map(len, rows[place:])} == {width}
+    # Below a title of their own rows begin anew.
+    if not is_pivot or not all(row[last] and any(row[last + 1 :]) for _, row in below):
+        return records
+    levels, of_values = dict[str, list[str]](), list[list[str]]()
+    for row in rows[:place]:
+        above = [cell for cell in row[: last + 1] if cell]
+        texts = [*itertools.accumulate(row[last + 1 :], lambda text, cell: cell or text)]
+        of_level = not any(map(is_result, texts)) and (not counts_scale("".join(above)) or any(map(_is_number, texts)))
+        if len(row) != width or above[1:] or not all(texts) or not (of_level or not above):
+            return records
+        levels |= {above[0]: texts} if above else {}
+        of_values += [] if above else [texts]
+    if any(map(_is_number, names)) or (levels and not any(map(counts_scale, (*names, *levels)))):
+        return records
+    values = [" ".join(of_column) for of_column in zip(*of_values, strict=True)] or ["value"] * (width - last - 1)
+    keys = [*zip(*levels.values(), strict=True)] or [()] * len(values)
+    places = {pair: k for k, pair in enumerate(zip(keys, values, strict=True), last + 1)}
+    header = [*names, *levels, *dict.fromkeys(values)]
+    # Some keys are numbers, and sums and means of these are none.
+    numeric = [any(map(_is_number, texts)) for texts in levels.values()]
+    keys = [key for key in dict.fromkeys(keys) if all(_is_number(c) for c in itertools.compress(key, numeric))]
+    if len(places) < len(values) or len({*header}) < len(header) or (levels and len(keys) < 2):
+        return records
+    if not levels:
+        return [*records[:start], (records[start + place][0], header), *below]
+    stacked, index = [*records[:start], (records[start + place][0], header)], [""] * len(names)
+    for line, row in below:
+        # Names that stand once above several rows are theirs.
+        index = [cell or upper for cell, upper in zip(row, index, strict=False)]
+        cells = [[row[places[key, v]] if (key, v) in places else "" for v in dict.fromkeys(values)] for key in keys]
+        stacked += [(line, [*index, *key, *of_key]) for key, of_key in zip(keys, cells, strict=True) if any(of_key)]
+    return stacked
+
+
 def _with_one_header(records: Sequence[Record]) -> list[Record]:
     """Return records whose header of two lines is one: a name over several columns stands before theirs."""
     if len(records) < 3 or len(records[0][1]) != len(records[1][1]):
         return list(records)
     (_, upper), (line, lower), *rows = records
-    if rows[1:] and upper[0] and rows[0][1][0] and not any((lower[0], *rows[0][1][1:])):
-        # Below the levels of its columns pandas writes what its rows are called; the corner names the upper level.
-        nouns = [word for word in re.findall(r"[^\W\d_]+", upper[0]) if meant_by(word) in LEVELS]
-        upper = ["", *(" ".join((cell, *nouns[-1:])) for cell in upper[1:])]
-        lower, rows = [rows[0][1][0], *lower[1:]], rows[1:]
-    if all(bool(above) != bool(below) for above, below in zip(upper, lower, strict=True)):
-        # Names of values stand above those of the settings.
-        return [(line, [above or below for above, below in zip(upper, lower, strict=True)]), *rows]
     # A name over several columns stands in the first of them; the others are empty above.
     above: list[str] = []
     for name, below in zip(upper, lower, strict=True):

@@ -481,6 +481,7 @@ def _rate(sides: Sides, before: Sides) -> Header | None:
         return Header("rate", _UNITS_OF_TIME[timed[0]], multiple + _CALLED.get(counted, counted), shared)
     if before:
         return None
+    numerator = numerator[:-1] if numerator[1:] and STATISTIC.fullmatch(numerator[-1]) else numerator
     # `images_s`, and below names without a time, `throughput`, which are per second.
     if len(numerator) > 1 and TIME_WORDS.get(numerator[-1]) == "s" and numerator[-2] in _NEVER_A_TIME:
         counted = multiple + _COUNTED.get(numerator[-2], numerator[-2])

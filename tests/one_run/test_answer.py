@@ -80,9 +80,8 @@ def test_a_deadline_asks_for_the_devices() -> None:
     training, card = within("8xh100 7B 76800tok/s", "30d", at={"devices": 8})
     assert (training["devices"], "deadline not kept" in card) == (8.0, True)
     assert "kept as expected; by the upper end at no count" in within("8xh100 7B 40%", "160d", at={"devices": 8})[1]
-    assert (
-        "kept as expected; by the upper end from 8 devices on" in within("8xh100 7B 40%", "400d", at={"devices": 8})[1]
-    )
+    card = within("8xh100 7B 40%", "400d", at={"devices": 8})[1]
+    assert "kept as expected; by the upper end from 8 devices on" in card
     assert "deadline not kept" in within("8xh100 7B 76800tok/s", "60")[1]
 
 
@@ -102,13 +101,15 @@ def test_active_parameters_are_a_part_of_all(shell: Shell) -> None:
 
 
 def test_tokens_without_a_time_are_asked_about(shell: Shell) -> None:
-    by_words, by_option = (
-        reply(shell, "ask", "8xh100", "7B", "76800tok/s", *words) for words in (("1T", "tokens"), ("--tokens", "1T"))
-    )
-    assert by_words == by_option
+    by_option = reply(shell, "ask", "8xh100", "7B", "76800tok/s", "--tokens", "1T")
+    assert reply(shell, "ask", "8xh100", "7B", "76800tok/s", "1T", "tokens") == by_option
     # Behind `7B` stand no 7 billion tokens where their number follows.
     for words in ("7B tokens 1T", "7B --tokens=1T", "--tokens 1T 7B"):
         assert reply(shell, "ask", f"8xh100 {words} 76800tok/s")["training"] == by_option["training"]
+    words = "8 H100 7B 76800tok/s, how long for 1T tokens on "
+    assert {reply(shell, "ask", words + count)["training"]["devices"] for count in ("64?", "64 GPUs", "64 H100s")} == {
+        64
+    }
 
 
 def test_an_option_among_words_is_one_that_is_known(shell: Shell) -> None:
