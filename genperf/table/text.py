@@ -413,7 +413,8 @@ def _stacked(records: list[Record]) -> list[Record]:
     levels, of_values = dict[str, list[str]](), list[list[str]]()
     for row in rows[:place]:
         above = [cell for cell in row[: last + 1] if cell]
-        texts: list[str] = [*itertools.accumulate(row[last + 1 :], lambda text, cell: cell or text)]
+        texts = row[last + 1 :]
+        texts = [next(filter(None, reversed(texts[: k + 1])), "") for k in range(len(texts))]
         of_level = not any(map(is_result, texts)) and (not counts_scale("".join(above)) or any(map(_is_number, texts)))
         if len(row) != width or above[1:] or not all(texts) or not (of_level or not above):
             return records
