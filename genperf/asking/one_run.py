@@ -11,14 +11,16 @@ With activations computed again they are four thirds of that, and the share is c
 import os
 import re
 import textwrap
+import tomllib
 from collections.abc import Mapping, Sequence
 from itertools import chain, combinations
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from msgspec import Struct, field, to_builtins
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from genperf.asking.ask import Question, expectation, question_of
 from genperf.attribution.answers import PrintedAnswer
@@ -26,7 +28,7 @@ from genperf.attribution.derived import reported_of
 from genperf.errors import GenperfError, attempted, counted
 from genperf.facts import ENDS, Interval, PublishedPlace, Training
 from genperf.fitting import fit
-from genperf.formula import values_of
+from genperf.formula import evaluate, parse, values_of
 from genperf.formula.amounts import DURATIONS, bandwidth
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
 from genperf.networks import TrainedNetwork, network_named
@@ -61,23 +63,20 @@ _INSIDE = "no peer access (ACS, IOMMU), {}a link that is down"
 _BETWEEN = "sockets in the place of RDMA (NCCL_DEBUG=INFO prints NET/Socket), one of several adapters, no GPUDirect"
 _ABOVE = "more than the link carries: {}sums in a switch (SHARP, NVLS), which move less than the test counts"
 _ABOVE_BETWEEN = "a tree of two nodes (NCCL_ALGO=Ring), several links, or "
+_TABLES = tomllib.loads(Path(__file__).with_name("one_run.toml").read_text("utf-8"))
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
 #: Devices up to which a deadline is looked for: a large cluster.
 MOST_DEVICES = 65536.0
-#: How near a stated figure must be to one by a convention to be by it: 3 % hold the rounding of what is printed; and
-#: what rounding to whole per cents changes a share of a third by: figures are known no better.
+#: How near a stated figure must be to one by a convention to be by it, and what rounding to whole per cents changes a
+#: third by: figures are known no better.
 SAME, ROUNDED = 0.03, 0.015
 #: Parameters of a network over the size in its name: 7B is 6.5 to 7.6 billion (`networks.csv`).
 SIZE_LOW, SIZE_HIGH = 0.93, 1.09
-#: layers · hidden of a transformer of 6.74e9 parameters, how it grows with them (fitted to `networks.csv`), and the
-#: factor within which those of others lie about that.
-SHAPE_7B, SHAPE_EXPONENT, SHAPE_FACTOR = 32.0 * 4096.0, 0.70, 1.3
 #: Tokens of a sample at most, where they are not known: most published runs have 2k to 8k.
 SEQUENCE = 8192.0
 #: Operations with activations computed again over those without.
 RECOMPUTED = 4.0 / 3.0
-#: The convention that others are variants of; what a run states or prints has none.
-FULL = "6·P + attention"
+#: A utilisation by no convention.
 PRINTED, STATED = "TFLOP/s as the run prints them", "as the run states it"
 #: Bytes of a file that may be a note about one run.
 MOST_OF_A_NOTE = 2000
@@ -139,14 +138,14 @@ def _about_run(row: Mapping[str, Any], at: dict[str, str], question: Question) -
     run, plan = run_of_row(row, question.training.peak or 0.0), question.plan
     # Tokens of a row whose time is not known are asked about, and a deadline is theirs.
     question = replace(question, training=replace(question.training, tokens=question.training.tokens or run.tokens))
-    tokens, sample = question.training.tokens, run.network.sample
+    tokens, sample, network = question.training.tokens, run.network.sample, run.network.name
     if plan is not None and (plan.budget is not None or not (plan.of_tokens or (plan.of_job and tokens))):
         hint = "--tokens 1T --deadline 30d says how many devices it takes; or a run of another count, each in quotes"
         raise GenperfError("a budget, samples or the deadline of a job need runs of several counts", hint=hint)
     used, label = utilisation_of(run, is_planned=tokens is not None), run.device.label or "device"
     machine = label if plan is not None and not at and run.devices == 1.0 else f"{run.devices:g} x {label}"
     speed = f"{three_digits(run.rate)} {sample}/s" if run.rate else ""
-    title = " · ".join(filter(None, (machine, run.network.name, speed, run.precision)))
+    title = " · ".join(filter(None, (machine, network, speed, run.precision)))
     rows = [("", title), ("MFU", used.text), *(("⚠", note) for note in used.notes)]
     if used.mfu is not None and not run.rate and conventions_of(run):
         rate = _rate_of(run, used)
@@ -156,25 +155,23 @@ def _about_run(row: Mapping[str, Any], at: dict[str, str], question: Question) -
     of_images = "no published run of images is bundled: what is usual is not known"
     rows += [("among", place_text(used.normal) if used.normal else of_images)]
     rows += [("less by", "; ".join(used.less_by)), ("more by", "; ".join(used.more_by))]
-    planned: dict[str, Any] | None = None
-    if tokens is not None:
-        counts = [run.devices * 2.0**power for power in range(-17, 18)] if plan is not None and not at else []
-        machines = [{SCALE: f"{count:g}"} for count in counts if count.is_integer() and count <= MOST_DEVICES]
-        trainings = _trainings(run, used, machines or [at], question)
-        limit = np.inf if plan is None or plan.deadline is None else plan.deadline / DURATIONS["d"]
-        # The fewest devices of which it is expected, and from how many on the upper end keeps it.
-        surely_in_time = [training["devices"] for training in trainings.values() if training["days_upper"] <= limit]
-        in_time = [text for text, training in trainings.items() if training["days"] <= limit]
-        text = [*in_time, *reversed(trainings)][0]
-        planned = trainings[text]
-        by_upper_end = f"from {surely_in_time[0]:g} devices on" if surely_in_time else "at no count that was tried"
-        verdict_of_deadline = f"kept as expected; by the upper end {by_upper_end}" if in_time else "not kept"
-        rows += [("training", text), ("deadline", verdict_of_deadline if plan else "")]
-        rows += [("⚠ blind", planned["reason"]), ("→ next", planned["next"])]
-    elif at or question.price:
+    if tokens is None:
         add = "" if sample == "images" else "add --tokens 1T, or "
-        rows += [("⚠", f"--at and --price are of a training: {add}a run of another count, each in quotes")]
-    return rows, {**to_builtins(used), "training": planned}
+        of_a_training = f"--at and --price are of a training: {add}a run of another count, each in quotes"
+        return [*rows, ("⚠", of_a_training if at or question.price else "")], {**to_builtins(used), "training": None}
+    counts = [run.devices * 2.0**power for power in range(-17, 18)] if plan is not None and not at else []
+    machines = [{SCALE: f"{count:g}"} for count in counts if count.is_integer() and count <= MOST_DEVICES]
+    trainings = _trainings(run, used, machines or [at], question)
+    limit = np.inf if plan is None or plan.deadline is None else plan.deadline / DURATIONS["d"]
+    # The fewest devices of which it is expected, and from how many on the upper end keeps it.
+    surely_in_time = [f"from {of['devices']:g} devices on" for of in trainings.values() if of["days_upper"] <= limit]
+    in_time = [text for text, training in trainings.items() if training["days"] <= limit]
+    text = [*in_time, *reversed(trainings)][0]
+    by_upper_end = [*surely_in_time, "at no count that was tried"][0]
+    verdict = f"kept as expected; by the upper end {by_upper_end}" if in_time else "not kept"
+    rows += [("training", text), ("deadline", verdict if plan else "")]
+    rows += [("⚠ blind", trainings[text]["reason"]), ("→ next", trainings[text]["next"])]
+    return rows, {**to_builtins(used), "training": trainings[text]}
 
 
 class TrainingRun(Struct, frozen=True):
@@ -193,8 +190,8 @@ class TrainingRun(Struct, frozen=True):
     rate: float = 0.0  #: Samples (tokens or images) a second of all devices.
     step_seconds: float = 0.0
     tokens: float | None = None  #: Of a training whose time is not known.
-    #: Usual mistakes in the given rate, or else in what is claimed, and the factor that mends each.
-    mistakes: dict[str, float] = field(default_factory=dict)
+    #: What of the rate may be wrong, as the formulas of `one_run.toml` read it; {} where nothing is.
+    reading: dict[str, Any] = field(default_factory=dict)
 
 
 def row_in(texts: Sequence[str]) -> dict[str, Any]:
@@ -228,14 +225,14 @@ def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | Ge
     device = next((str(cell) for name, cell in row.items() if plain_name(name) in RUN_WORDS["device"]), "")
     if not device:
         return None
-    known_peak = peak or attempted(peak_of, device)
-    # With a supposed peak the row is a run: only the device is at fault.
-    run = attempted(run_of_row, row, known_peak if isinstance(known_peak, float) else 1.0)
-    if not isinstance(run, TrainingRun):
-        return row if isinstance(known_peak, float) else None
-    if isinstance(known_peak, GenperfError):
-        return known_peak if run.rate else None
-    used = None if run.network.parameters or peak else attempted(utilisation_of, run)
+    if isinstance(no_peak := peak or attempted(peak_of, device), GenperfError):
+        # With a supposed peak the row is a run: only the device is at fault.
+        supposed = attempted(run_of_row, row, 1.0)
+        return no_peak if isinstance(supposed, TrainingRun) and supposed.rate else None
+    run = attempted(run_of_row, row, peak or 0.0)
+    if isinstance(run, GenperfError) or run.network.parameters or peak:
+        return row
+    used = attempted(utilisation_of, run)
     return used if isinstance(used, GenperfError) else row
 
 
@@ -279,17 +276,14 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     adapters = "adapters" in switched_on or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower()))
     nodes = nodes or float(np.ceil(count / (per_node or USUAL_DEVICES)))
     network, sequence = _network(named, numbers), numbers.get("sequence", 0.0)
-    # What is printed in TFLOP/s is of no peak.
-    of_a100 = 1.0 if printed else devices()["a100"].rates["16-bit"] / (dense_peak or 1.0)
-    mistakes = {"recomputation is counted in the MFU": 1.0 / RECOMPUTED, "it is of the peak of an A100": of_a100}
     run = TrainingRun(device, dense_peak, count, nodes, network, claims, precision, sequence, recomputed, adapters)
-    run = replace(run, tokens=numbers.get("tokens"), mistakes=mistakes)
+    run = replace(run, tokens=numbers.get("tokens"))
     run = _with_rate(run, cells) if network.parameters else run
     agreed = printed if count > 1.0 and stated and abs(printed / stated - 1.0) <= SAME else 0.0
     shares = [run.rate * operations / dense_peak for operations, *_ in conventions_of(run).values()]
     if any(abs(share - agreed) <= SAME * agreed for share in shares if agreed):
         # Two shares that agree say that a rate without its unit, `tps`, is that of each device.
-        run = replace(run, rate=run.rate * count, mistakes={})
+        run = replace(run, rate=run.rate * count, reading={})
     return run
 
 
@@ -375,16 +369,11 @@ def _with_rate_of_column(run: TrainingRun, row: Mapping[str, float], name: str) 
     rate = float(values_of(quantities.node("tokens_per_s"), {**table.columns, table.target.name: table.measured})[0])
     samples = None if is_open else table.panel.node("global_batch")
     of_a_step = 0.0 if samples is None else run.sequence * float(values_of(samples, table.columns)[0])
-    # Usual mistakes in the rate, or in the batch that a step's time is read by, each with the factor that mends it.
     noun, is_of_all = ("batch", global_batch is not None) if is_step else ("rate", not header.shared)
-    sharing, is_tokens = run.nodes if header.level == "nodes" else run.devices, counted == "tokens"
-    mistakes = {
-        f"the {noun} is of each device, and not of all": run.devices if is_of_all else 1.0,
-        f"the {noun} is of all devices, and not of each": 1.0 if is_of_all else 1.0 / sharing,
-        "the time is in seconds, and not in milliseconds": 1e-3 if header.unit == "ms" else 1.0,
-        "the rate is of tokens, and not of sequences": 1.0 if is_step or is_tokens else 1.0 / (run.sequence or 1.0),
-    }
-    return replace(run, rate=rate, step_seconds=of_a_step / rate, mistakes=mistakes)
+    sharing = run.nodes if header.level == "nodes" else run.devices
+    reading = {"noun": noun, "is_of_all": is_of_all, "sharing": sharing, "in_ms": header.unit == "ms"}
+    reading["counts_samples"] = not is_step and counted != "tokens"
+    return replace(run, rate=rate, step_seconds=of_a_step / rate, reading=reading)
 
 
 class Utilisation(Struct, frozen=True):
@@ -463,29 +452,32 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
 
 def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what usually explains a utilisation that is low among published ones, and one that is high."""
-    network, peak = run.network, three_digits(run.dense_peak / 1e12)
     low, high = (0.0, 1.0) if place is None else (place.low, place.high)
-    mended = {text: value * factor for text, factor in run.mistakes.items()}
-    usual = {f"{text} (then {share_text(mfu)})": True for text, mfu in mended.items() if low < mfu < high}
-    more = {
-        "convolutions by Winograd or FFT multiply less": bool(network.multiply_adds) and not usual,
-        "more devices ran than are counted": not usual,
-        "a token uses a part of the parameters: active=12.9B for experts, lora for adapters": not network.published,
-        "only adapters are trained: lora": network.published and network.sample == "tokens" and not run.adapters,
-        f"another precision or device than one of {peak} TFLOP/s dense: fp8, or --peak": True,
-    }
-    less = {
-        "an exchange between nodes that nothing hides": several_nodes(run.nodes),
-        "the exchange of experts": network.is_mixture,
-        "products too small for the device": 0.0 < network.active < 1e9,
-        "activations computed again (a quarter)": run.recomputed is not False and RECOMPUTED * value > low,
-        "a small batch of each device, a pipeline's bubble": True,
-        "input, or a device below its clock": True,
-    }
-    causes = (usual if value < low else {}) | less, usual | more
-    of_low, of_high = (tuple(text for text, holds in of.items() if holds) for of in causes)
+    mended = {text: value * factor for text, factor in _mistakes_of(run).items()}
+    usual = [f"{text} (then {share_text(mfu)})" for text, mfu in mended.items() if low < mfu < high]
+    facts = {"mfu": value, "usual_low": low, "explained": len(usual), "peak": three_digits(run.dense_peak / 1e12)}
+    less, more = ([text for text, _ in _rows_of(table, run, **facts)] for table in ("less", "more"))
     is_low = place is not None and (place.percentile or 0.0) < LOW
-    return of_low[:3] if is_low else (), of_high if value > high else ()
+    of_low = [*(usual if value < low else ()), *less][:3]
+    return tuple(of_low if is_low else ()), tuple([*usual, *more] if value > high else ())
+
+
+def _rows_of(table: str, run: TrainingRun, **further: Any) -> list[tuple[str, Any]]:
+    """Return the texts of a table of `one_run.toml` that hold of a run, each with the values of its formulas."""
+    facts = {"noun": "", "is_of_all": 0.0, "sharing": 1.0, "in_ms": 0.0, "counts_samples": 0.0, **run.reading}
+    facts |= asdict(run.network) | asdict(run) | {"usual_length": run.network.context or SEQUENCE} | further
+    facts |= {"printed": run.claims.get(PRINTED, 0.0), "stated": run.claims.get(STATED, 0.0)}
+    facts |= {"spans_nodes": several_nodes(run.nodes), "may_recompute": run.recomputed is not False}
+    facts |= {"peak_of_a100": devices()["a100"].rates["16-bit"]}
+    for name, formula in _TABLES["derived"].items():
+        facts[name] = evaluate(parse(formula).node, facts)
+    rows = [row for row in _TABLES[table]["rows"] if evaluate(parse(row[-1]).node, facts)]
+    return [(text.format(**facts), [float(evaluate(parse(of).node, facts)) for of in more]) for text, *more, _ in rows]
+
+
+def _mistakes_of(run: TrainingRun) -> dict[str, float]:
+    """Return usual mistakes in the rate of a run, or else in what is claimed, and the factor that mends each."""
+    return {} if run.rate and not run.reading else {text: of for text, (of,) in _rows_of("mistakes", run)}
 
 
 def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed: str, nearest: str) -> str:
@@ -500,12 +492,12 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
 
     likely = [of_peak("is of the sparse peak", device.sparse * run.dense_peak, ": training uses the dense one")]
     likely += [of_peak("is of the 16-bit peak", device.rates["16-bit"])]
-    rate_is_wrong = [(f"fits where {text}", factor) for text, factor in run.mistakes.items()]
+    rate_is_wrong = [(f"fits where {text}", factor) for text, factor in _mistakes_of(run).items()]
     # Variants of a device, an H100 on PCIe, have peaks of their own.
     variants = [of for of in devices().values() if of.family == device.family]
-    dense = [(of.label, of.rate(precision)) for of in (*variants, *map(devices().__getitem__, USUAL_PEAKS))]
+    dense = [*variants, *map(devices().__getitem__, USUAL_PEAKS)]
     elsewhere = [("is HFU: recomputation is counted in it", RECOMPUTED)]
-    elsewhere += [of_peak(f"fits the peak of {label}", rate) for label, rate in dense]
+    elsewhere += [of_peak(f"fits the peak of {of.label}", of.rate(precision)) for of in dense]
     elsewhere += [of_peak(f"fits the sparse peak of {of.label}", of.sparse * of.rate(precision)) for of in variants]
     for mistakes in (combinations(likely + elsewhere + rate_is_wrong, 1), combinations(likely + rate_is_wrong, 2)):
         factors = {"; and it ".join(text for text, _ in made): np.prod([by for _, by in made]) for made in mistakes}
@@ -525,39 +517,9 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
     return f"{figure} fits no convention: the nearest is {share} by {nearest}"
 
 
-def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
-    """Return known operations of a sample and factors of their ends, the usual first: {"6·P": (4.2e10, 1.0, 1.2)}."""
-    network = run.network
-    if network.multiply_adds:
-        return {"6 x multiply-adds an image": (6.0 * network.multiply_adds, 1.0, 1.0)}
-    if not network.parameters:
-        return {}
-    low, high = (1.0, 1.0) if network.published else (SIZE_LOW, SIZE_HIGH)
-    plain, output = 6.0 * network.active, 6.0 * network.embedding * network.hidden
-    products, shape = plain - output, network.layers * network.hidden
-    a_token = 12.0 * (shape or SHAPE_7B * (network.active / 6.74e9) ** SHAPE_EXPONENT)
-    attention = a_token * run.sequence
-    usual = network.context or SEQUENCE
-    largest = high + a_token * (1.0 if shape else SHAPE_FACTOR) * (run.sequence or usual) / plain
-    full, causal, of_layers = products + attention, products + 0.5 * attention, 72.0 * shape * network.hidden
-    # A causal mask needs half of the attention, and half of what no layer holds may be an embedding that is looked up.
-    looked_up = 0.0 if network.published or network.is_mixture else max(0.5 * (plain - of_layers), 0.0)
-    half, of_all = low * (causal - looked_up) / full, not run.adapters
-    in_full, with_output = bool(of_all and shape and attention), " and output" if output else ""
-    of_layer_shape = in_full and not network.is_mixture
-    at_usual_length = of_all and shape and not attention and STATED in run.claims  # which may show that of its samples
-    conventions = {
-        "4·P: adapters only": (run.adapters, 4.0 / 6.0 * products, low, high),  # No gradients of the weights.
-        FULL: (in_full, full, half, high),
-        "6·P": (True, plain, low, largest),
-        "6·P without the input embedding": (of_all and output, products, low, largest),
-        "6·P + causal attention": (in_full, causal, low, high),
-        f"{FULL}, input embedding counted": (in_full and output, plain + attention, half, high),
-        f"72·layers·hidden² + attention{with_output}": (of_layer_shape, of_layers + attention + output, low, high),
-        f"{FULL} of a usual shape": (of_all and attention and not shape, plain + attention, low, high),
-        f"{FULL} at {usual:,g} tokens": (at_usual_length, products + a_token * usual, low, high),
-    }
-    return {name: (of, lower, upper) for name, (holds, of, lower, upper) in conventions.items() if holds}
+def conventions_of(run: TrainingRun) -> dict[str, list[float]]:
+    """Return known operations of a sample and factors of their ends, the usual first: {"6·P": [4.2e10, 1.0, 1.2]}."""
+    return dict(_rows_of("conventions", run)) if run.network.parameters else {}
 
 
 def _trainings(
