@@ -56,13 +56,6 @@ from genperf.words.verdict import BLIND
 Rows: TypeAlias = list[tuple[str, str]]
 #: Columns of a card and of its labels, and its lines.
 WIDTH, LABEL, MOST_LINES = 80, 10, 14
-#: A share of the link, or of published tests where it is not known, below which what usually explains less is named:
-#: rings reach 80 to 95 % of a link.
-LOW_BUS = 0.6
-_INSIDE = "no peer access (ACS, IOMMU), {}a link that is down"
-_BETWEEN = "sockets in the place of RDMA (NCCL_DEBUG=INFO prints NET/Socket), one of several adapters, no GPUDirect"
-_ABOVE = "more than the link carries: {}sums in a switch (SHARP, NVLS), which move less than the test counts"
-_ABOVE_BETWEEN = "a tree of two nodes (NCCL_ALGO=Ring), several links, or "
 _TABLES = tomllib.loads(Path(__file__).with_name("one_run.toml").read_text("utf-8"))
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
 #: Devices up to which a deadline is looked for: a large cluster.
@@ -236,6 +229,12 @@ def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | Ge
     return used if isinstance(used, GenperfError) else row
 
 
+def _by_meaning(cells: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:
+    """Return cells, of two columns of one meaning the first, and the numbers among them, by what their columns mean."""
+    named = {meaning_of(column) or column: cell for column, cell in reversed([*cells.items()])}
+    return named, {name: value for name, cell in named.items() if (value := number_of(cell)) is not None}
+
+
 def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     """Return the run of a row, whose columns are found by their names."""
     filled = {name: cell for name, cell in cells.items() if not is_missing(cell) and str(cell).strip()}
@@ -244,9 +243,7 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
         if (in_thousands := str(cells[column])[-1] in "kK") or canonical_of(column) is None:
             # `4k` tokens are 4096.
             cells["sequence"] = (1.024 if in_thousands else 1.0) * float(number_of(cells.pop(column)) or 0.0)
-    # Of two columns of one meaning the first counts.
-    named = {meaning_of(column) or column: cell for column, cell in reversed(cells.items())}
-    numbers = {name: value for name, cell in named.items() if (value := number_of(cell)) is not None}
+    named, numbers = _by_meaning(cells)
     for column, cell in cells.items():
         name = meaning_of(column) or column
         if numbers.get(name, 0.0) < 0.0 or (name in COUNTED and not numbers.get(name, 0.0)):
@@ -331,16 +328,17 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
 def _with_rate(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
     """Return a run with the rate that its row shows: samples of the network first, a time last."""
     row = {n: number for n, cell in cells.items() if canonical_of(n) not in LEVELS and (number := number_of(cell))}
-    row |= {"devices": run.devices, "nodes": run.nodes}
     headers = {n: header for n in row if (header := header_of(n)).kind in ("rate", "time") and header.of != "job"}
-    of_no_step = {n for n, header in headers.items() if header.kind == "time" and header.of != "step"}
-    usual_first = sorted(headers, key=lambda n: (headers[n].counted != run.network.sample, n in of_no_step))
-    tried = [attempted(_with_rate_of_column, run, row, name) for name in usual_first]
-    rated = [outcome for outcome in tried if isinstance(outcome, TrainingRun)]
-    refused = [outcome for outcome in tried if isinstance(outcome, GenperfError)]
-    if refused and not (rated or run.claims):
-        raise refused[0]
-    return [*rated, run][0]
+    errors = list[GenperfError]()
+    times_last = sorted(headers, key=lambda n: headers[n].kind == "time" and headers[n].of != "step")
+    for column in sorted(times_last, key=lambda n: headers[n].counted != run.network.sample):
+        rated = attempted(_with_rate_of_column, run, row | {"devices": run.devices, "nodes": run.nodes}, column)
+        if isinstance(rated, TrainingRun):
+            return rated
+        errors.append(rated)
+    if errors and not run.claims:
+        raise errors[0]
+    return run
 
 
 def _with_rate_of_column(run: TrainingRun, row: Mapping[str, float], name: str) -> TrainingRun:
@@ -455,29 +453,35 @@ def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tup
     low, high = (0.0, 1.0) if place is None else (place.low, place.high)
     mended = {text: value * factor for text, factor in _mistakes_of(run).items()}
     usual = [f"{text} (then {share_text(mfu)})" for text, mfu in mended.items() if low < mfu < high]
-    facts = {"mfu": value, "usual_low": low, "explained": len(usual), "peak": three_digits(run.dense_peak / 1e12)}
-    less, more = ([text for text, _ in _rows_of(table, run, **facts)] for table in ("less", "more"))
+    facts = _facts_of(run) | {"mfu": value, "usual_low": low, "explained": len(usual)}
+    facts["peak"] = three_digits(run.dense_peak / 1e12)
+    less, more = ([text for text, _ in _rows_of(table, facts)] for table in ("less", "more"))
     is_low = place is not None and (place.percentile or 0.0) < LOW
     of_low = [*(usual if value < low else ()), *less][:3]
     return tuple(of_low if is_low else ()), tuple([*usual, *more] if value > high else ())
 
 
-def _rows_of(table: str, run: TrainingRun, **further: Any) -> list[tuple[str, Any]]:
-    """Return the texts of a table of `one_run.toml` that hold of a run, each with the values of its formulas."""
+def _facts_of(run: TrainingRun) -> dict[str, Any]:
+    """Return what the formulas of `one_run.toml` read of a run, by name."""
     facts = {"noun": "", "is_of_all": 0.0, "sharing": 1.0, "in_ms": 0.0, "counts_samples": 0.0, **run.reading}
-    facts |= asdict(run.network) | asdict(run) | {"usual_length": run.network.context or SEQUENCE} | further
+    facts |= asdict(run.network) | asdict(run) | {"usual_length": run.network.context or SEQUENCE}
     facts |= {"printed": run.claims.get(PRINTED, 0.0), "stated": run.claims.get(STATED, 0.0)}
     facts |= {"spans_nodes": several_nodes(run.nodes), "may_recompute": run.recomputed is not False}
     facts |= {"peak_of_a100": devices()["a100"].rates["16-bit"]}
     for name, formula in _TABLES["derived"].items():
         facts[name] = evaluate(parse(formula).node, facts)
+    return facts
+
+
+def _rows_of(table: str, facts: Mapping[str, Any]) -> list[tuple[str, list[float]]]:
+    """Return the texts of a table of `one_run.toml` of which the last formula holds, with the values of the others."""
     rows = [row for row in _TABLES[table]["rows"] if evaluate(parse(row[-1]).node, facts)]
     return [(text.format(**facts), [float(evaluate(parse(of).node, facts)) for of in more]) for text, *more, _ in rows]
 
 
 def _mistakes_of(run: TrainingRun) -> dict[str, float]:
     """Return usual mistakes in the rate of a run, or else in what is claimed, and the factor that mends each."""
-    return {} if run.rate and not run.reading else {text: of for text, (of,) in _rows_of("mistakes", run)}
+    return {} if run.rate and not run.reading else {text: of for text, (of,) in _rows_of("mistakes", _facts_of(run))}
 
 
 def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed: str, nearest: str) -> str:
@@ -519,7 +523,7 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
 
 def conventions_of(run: TrainingRun) -> dict[str, list[float]]:
     """Return known operations of a sample and factors of their ends, the usual first: {"6·P": [4.2e10, 1.0, 1.2]}."""
-    return dict(_rows_of("conventions", run)) if run.network.parameters else {}
+    return dict(_rows_of("conventions", _facts_of(run))) if run.network.parameters else {}
 
 
 def _trainings(
@@ -544,6 +548,8 @@ def _trainings(
         hints = {PARAMETERS: f"{network.parameters:g}", **hints}
     fitted = fit(frame, time="step_s", intrinsic=of_device, extrinsic=counts, scaling="weak", hints=hints).first
     legend, trainings = legend_of(understood(of_run)), dict[str, dict[str, Any]]()
+    facts = _facts_of(run) | {"is_run": used.mfu is not None, "is_hinted": bool(hints), "place": used.normal}
+    facts["convention"] = next(iter(conventions_of(run)))
     for machine in machines:
         query = fitted.query(_machine(run, in_columns(legend, machine).of_settings().at))
         devices, nodes = (float(query.columns[name][0]) for name in ("devices", "nodes"))
@@ -553,9 +559,10 @@ def _trainings(
         seconds = Interval(value.value, value.lower * rate.value / rate.upper, value.upper * rate.value / rate.lower)
         expected = replace(expected, value=seconds)
         amounts = reported_of(fitted, fitted.panel, query, expected, Training(tokens), price)
-        *days, unit = texts_in_unit(*(DURATIONS["d"] * end for end in Interval.named(amounts, "days").ends))
+        ends = (DURATIONS["d"] * end for end in Interval.named(amounts, "days").ends)
+        time, soonest, latest, unit = texts_in_unit(*ends)
         text = f"{three_digits(tokens)} tokens at {devices:g} x {run.device.label or 'devices'}: "
-        text += "{} {} ({} – {})".format(days[0], unit, *days[1:])
+        text += f"{time} {unit} ({soonest} – {latest})"
         if price is not None:
             costs = map(three_digits, Interval.named(amounts, "training_cost").ends)
             paid, _ = paid_for(fitted.panel, question.per, price)
@@ -563,7 +570,10 @@ def _trainings(
         numbers: dict[str, Any] = {"tokens": tokens, "devices": devices, "nodes": nodes}
         numbers |= {f"days{end}": amounts[f"days{end}"] for end in ENDS}
         numbers |= {f"cost{end}": amounts.get(f"training_cost{end}") for end in ENDS}
-        reason, suggestion = _why_interval_is_wide(run, used, devices, nodes, bool(hints))
+        tried = {"few": USUAL_DEVICES, "on_two": 2.0 * np.ceil(devices / nodes), "twice": 2.0 * run.devices}
+        facts |= {name: counted(int(min(count, devices)), "device") for name, count in tried.items()}
+        facts |= {"at": devices, "at_nodes": nodes}
+        reason, suggestion = _rows_of("wide", facts)[0][0].split("; ")
         trainings[text] = {**numbers, "verdict": BLIND, "reason": reason, "next": suggestion}
     return trainings
 
@@ -591,34 +601,15 @@ def _machine(run: TrainingRun, requested: Mapping[str, str]) -> dict[str, Any]:
     return machine if "devices" in machine or not machine else of_node | machine
 
 
-def _why_interval_is_wide(
-    run: TrainingRun, used: Utilisation, devices: float, nodes: float, is_hinted: bool
-) -> tuple[str, str]:
-    """Return what keeps the interval of a training at some counts wide, and the run that would narrow it."""
-    count, convention = min(2.0 * run.devices, devices), next(iter(conventions_of(run)))
-    if used.mfu is None and (place := used.normal) is not None:
-        reason = f"no run: the interval is that of {place.runs} published {place.among} ({convention})"
-        return reason, f"measure the tokens a second of {counted(int(min(devices, USUAL_DEVICES)), 'device')}"
-    if run.nodes < 2.0 <= nodes:
-        unknown = "what the second costs rests on the hint"
-        unknown = unknown if is_hinted else "the interval holds networks of which nothing is known"
-        count = min(2.0 * np.ceil(devices / nodes), devices)
-        return f"no run beyond one node: {unknown}", f"measure {count:g} devices on 2 nodes"
-    if devices == run.devices:
-        return "one run: how much its repeats differ is that of published ones", "measure it again"
-    return "one run: what another count costs is that of published series", f"measure {counted(int(count), 'device')}"
-
-
 def _about_test(test: Mapping[str, Any], at: Mapping[str, str], question: Question) -> tuple[Rows, dict[str, Any]]:
     """Return the card of a test of a collective, whose devices may not be known, and its numbers."""
     if at or question.price or question.plan or question.training.tokens:
         hint = "its link is --hint bandwidth=400Gbit/s; of a run, such as 8xh100 7B 76800tok/s, they are answered"
         raise GenperfError("a test of collectives has no tokens, no other counts and no price", hint=hint)
-    named = {meaning_of(name) or name: cell for name, cell in test.items()}
+    named, numbers = _by_meaning(test)
     device, collective = device_of(str(named.get("device", ""))), test["collective"]
     speed, of_algorithm = (bandwidth(str(test.get(name, ""))) for name in ("busbw", "algbw"))
-    names = (*LEVELS, "devices_per_node", "size")
-    count, nodes, of_node, size = (number_of(named.get(name, 0.0)) or 0.0 for name in names)
+    count, nodes, of_node, size = (numbers.get(name, 0.0) for name in (*LEVELS, "devices_per_node", "size"))
     count = count or nodes * of_node
     if speed is None and of_algorithm is not None and count:
         # The factors of nccl-tests, doc/PERFORMANCE.md.
@@ -638,15 +629,16 @@ def _about_test(test: Mapping[str, Any], at: Mapping[str, str], question: Questi
     bus = f"{three_digits(speed / 1e9)} GB/s"
     bus += f" (algbw {three_digits(of_algorithm / 1e9)})" if of_algorithm is not None else ""
     of_link = f"{share_text(speed / rate, link)} ({three_digits(rate / 1e9)} GB/s each way)" if rate else ""
-    is_low = speed < LOW_BUS * (rate or (0.0 if published is None else published.median))
-    inside = _INSIDE.format("PCIe in the place of NVLink, " if link.startswith("nvlink") else "")
+    facts = {"bus": speed, "rate": rate, "usual": 0.0 if published is None else published.median}
+    facts |= {"spans_nodes": spans_nodes, "is_nvlink": link.startswith("nvlink")}
+    less, more = (_rows_of(table, facts)[0][0] for table in ("less_of_a_test", "more_of_a_test"))
     rows = [
         ("", f"{collective}{f' at {three_digits(size / 1e6)} MB' if size else ''} · {machine}"),
         ("bus", f"{bus}: {of_link or 'the link is not known: --hint bandwidth=400Gbit/s of a node'}"),
-        ("⚠", _ABOVE.format(_ABOVE_BETWEEN if spans_nodes else "") if speed > rate > 0.0 else ""),
+        ("⚠", more),
         ("among", place_text(published) if published else ""),
-        ("less by", (_BETWEEN if spans_nodes else inside) if is_low else ""),
+        ("less by", less),
     ]
-    numbers = {"collective": collective, "devices": count or None, "nodes": nodes or None, "busbw": speed}
-    numbers |= {"link": link, "link_rate": rate or None, "share": speed / rate if rate else None}
-    return rows, {**numbers, "normal": to_builtins(published)}
+    fields = {"collective": collective, "devices": count or None, "nodes": nodes or None, "busbw": speed}
+    fields |= {"link": link, "link_rate": rate or None, "share": speed / rate if rate else None}
+    return rows, {**fields, "normal": to_builtins(published)}
