@@ -1,19 +1,17 @@
 """`verify`: new runs beside predictions, how many intervals held, and an alarm at a rate of false alarms that is kept.
 
-Runs are compared as ln T less the mean of their configuration. The *mean* of the new runs, and *each* of them (Simes
-1986), are held against the level that earlier sessions (a day, a commit) predict, or against single runs where nothing
-names sessions; a run of a configuration that was never measured is one of *each*, against its prediction by the model.
-The two tests are combined as Cauchy variables (Liu and Xie 2020), which loses little where they agree. The level is
-that of a random walk with a deviation of each session (the local level model of Harvey 1989), over sessions s with n_s
-runs:
+Runs are ln T less the mean of their configuration. Two tests, combined as Cauchy variables (Liu and Xie 2020), hold them
+against the level that earlier sessions (a day, a commit) predict, or against single runs where nothing names sessions:
+of the *mean* of the new runs, and of *each* (Simes 1986), with those of configurations that were never measured against
+the model. The level is a random walk with a deviation of each session (the local level model of Harvey 1989), over
+sessions s with n_s runs:
 
     m_s = level_s + δ_s + ε_s,   level_s − level_{s−1} ~ N(0, q·σ²),   δ_s ~ N(0, d·σ²),   ε_s ~ N(0, σ²/n_s)
 
-Student's t of the next session is averaged over the ratios d and q by their posterior probability.
-
-Noise is skewed, as slow runs are more frequent than normal noise has them: a probability of t becomes that of a gamma
-distribution of the skewness γ of the earlier runs, of shape k = 4/γ², as many standard deviations out. For a mean of n
-runs the shape is k·n/w³, where w is their share of its variance.
+Student's t of the next session is averaged over the ratios d and q by their posterior probability. Slow runs are more
+frequent than normal noise has them: a probability of t becomes that of a gamma distribution of the skewness γ of the
+earlier runs, of shape k = 4/γ², as many standard deviations out; of a mean of n runs, whose share of its variance is w,
+the shape is k·n/w³.
 """
 
 import re
@@ -52,13 +50,11 @@ Model: TypeAlias = FitResult | GroupedResult
 #: Ratios d and q to the variance of a run, and the prior probability that one is zero; the others share the rest. With
 #: 0.8 false alarms of sessions that drift come near 1.5 %, with 0.5 less is found (`experiments/advice/verify.py`).
 DEVIATIONS, WALKS, NONE = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0), (0.0, 0.03, 0.1, 0.3, 1.0), 0.7
-#: Sessions below which they are no reference, degrees of freedom below which runs are none, and the last sessions that
-#: are used.
+#: Sessions and degrees of freedom below which there is no reference, and the last sessions that are used.
 FEWEST_SESSIONS, FEWEST_FREEDOM, MOST_SESSIONS = 3, 3, 200
 #: Deviation of ln T below which times are taken for rounded, and not for exact.
 LEAST_NOISE = 1e-4
-#: The weight of *each* beside the *mean*, a run, and at most: a guess of how often one run alone is slower, with which
-#: two runs that are slower by three times the noise are found in 95.1 %, without it in 95.2 %.
+#: The weight of *each* beside the *mean*, a run, and at most: a guess of how often one run alone is slower.
 EACH, MOST_EACH = 1.0 / 16.0, 0.5
 #: Skewness of a gamma distribution that is normal, and standard errors, √(6/n), from which on that of runs is another.
 NO_SKEWNESS, SKEWED = 0.02, 2.0
@@ -69,12 +65,12 @@ MOST_PROBABILITY = 0.99
 
 
 class History(Struct, frozen=True, eq=False, dict=True):
-    """Earlier runs: ln T less the mean of their configuration. Without arguments: nothing is known of how runs vary."""
+    """Earlier runs. Without arguments nothing is known of how runs vary."""
 
-    means: Array = np.empty(0)  #: Shape (configurations,): ln of the mean.
+    means: Array = np.empty(0)  #: Shape (configurations,): the mean of ln T.
     runs: Array = np.empty(0)  #: Shape (configurations,): the number of runs.
     sd: float = 0.0  #: Of one run.
-    residuals: Array = np.empty(0)  #: Shape (runs,), of repeated configurations; none where nothing names sessions.
+    residuals: Array = np.empty(0)  #: Shape (runs,): ln T less the mean, of repeated configurations.
     sessions: Index = np.empty(0, dtype=np.int64)  #: Shape (runs,): the session of each, from 0 in their order.
 
     @property
@@ -102,10 +98,7 @@ class History(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def next_level(self) -> tuple[Array, Array, Array, Array]:
-        """The level of the next session for each pair of supposed ratios, shape (ratios, 1).
-
-        Its centre, the variance of a run, its own variance over that, and the weight of the pair by the evidence.
-        """
+        """The next level by pairs of ratios, (ratios, 1): centre, variance of a run, its own over that; their weights."""
         sizes = np.bincount(self.sessions)[-MOST_SESSIONS:]
         if len(sizes) < FEWEST_SESSIONS:
             unit = np.ones((1, 1))
@@ -114,8 +107,8 @@ class History(Struct, frozen=True, eq=False, dict=True):
         recent = self.sessions > self.sessions.max() - MOST_SESSIONS
         squares, freedom = np.sum(self.residuals[recent] ** 2) - sizes @ means**2, self.freedom - np.sum(~recent)
         d, q = np.array([*product(DEVIATIONS, WALKS)]).T[:, :, None]
-        prior = np.where(d == 0.0, NONE, (1.0 - NONE) / (len(DEVIATIONS) - 1))
-        evidence = np.log(prior * np.where(q == 0.0, NONE, (1.0 - NONE) / (len(WALKS) - 1)))
+        priors = (np.where(x == 0.0, NONE, (1.0 - NONE) / (len(of) - 1)) for x, of in ((d, DEVIATIONS), (q, WALKS)))
+        evidence = np.log(np.prod([*priors], axis=0))
         # The Kalman filter of the walk, which the first session begins: its mean, and its variance over that of a run.
         centre, spread = means[:1], d + q + 1.0 / sizes[0]
         for mean, size in zip(means[1:], sizes[1:], strict=True):
@@ -155,8 +148,8 @@ def alarm_of(
     measured = configuration >= 0
     places = configuration[measured]
     single = np.asarray(stdtr(history.freedom, (predicted[0] - logarithms) / predicted[1]), float)
-    residuals, count = logarithms[measured] - history.means[places], len(places)
-    if count:
+    residuals = logarithms[measured] - history.means[places]
+    if count := len(places):
         single[measured] = history.slower(residuals, 1, 1.0 / history.runs[places])
     # The least of the scaled probabilities is that of Simes, those up to the last low one are slower by themselves.
     ordered = np.sort(single)
@@ -194,9 +187,9 @@ class Verification(PrintedAnswer, frozen=True, eq=False):
         for number, (at, _, *numbers, place) in enumerate(self.runs.itertuples(index=False), 1):
             inside, slow = inside + (place == "inside"), number - 1 in self.alarm.slower
             value, predicted, lower, upper, unit = texts_in_unit(*numbers, unit=self.unit)
-            name = f"{number}. {join_values(at) or 'the run'}"
-            but = ", but slower than runs vary by chance" if slow and place == "inside" else ""
-            line = f"{name}: {with_unit(value, unit)}, predicted {predicted} ({lower} – {upper}): {place}{but}"
+            name, but = f"{number}. {join_values(at) or 'the run'}", ", but slower than runs vary by chance"
+            line = f"{name}: {with_unit(value, unit)}, predicted {predicted} ({lower} – {upper}): {place}"
+            line += but if slow and place == "inside" else ""
             findings.append((name, f"{line} · {inside} of {number}", slow))
         though = self.alarm.raised and inside >= NOMINAL * len(self.runs)
         why = "; an interval also holds what the model may err, the alarm only how runs vary" if though else ""
@@ -212,7 +205,7 @@ class Verification(PrintedAnswer, frozen=True, eq=False):
         for at, before, after in self.moved.itertuples(index=False):
             # A tenth of a per cent shows in five digits.
             old, new = (digits_text(value, 5) for value in (before, after))
-            moved = f"{with_unit(new, self.unit)} ({100 * (after / before - 1):+,.1f} %)"
+            moved = f"{with_unit(new, self.unit)} ({100 * (after / before - 1):+z,.1f} %)"
             rows.append(f"moved: {join_values(at) or 'the run'}: {old} becomes {moved}")
         return rows
 
@@ -229,8 +222,7 @@ def verify(
     Parameters
     ----------
     model : FitResult, Table, path or DataFrame
-        The model, or the table of earlier runs, to which `auto` is fitted. With a table the runs of earlier sessions
-        (a day, a commit) show how much they vary.
+        The model, or the table of earlier runs, to which `auto` is fitted, and whose sessions show how much runs vary.
     *sources : path or DataFrame
         The new runs, with the columns of the model's table.
     alarm : float
@@ -275,11 +267,11 @@ def verify(
     quantity, unit, ends = target.name, target.unit, (target.name, "lower", "upper")
     if target.throughput:
         quantity, unit, ends = target.throughput, rate_unit(target.samples), THROUGHPUT
-    measured = rows[target.throughput or target.column].to_numpy(float)
-    fields = {"at": records(configurations[named]), "verdict": predicted["verdict"], "measured": measured}
-    fields |= {name: predicted[end] for name, end in zip(("predicted", "lower", "upper"), ends, strict=True)}
+    runs = pd.DataFrame({"at": records(configurations[named]), "verdict": predicted["verdict"]})
+    runs["measured"] = rows[target.throughput or target.column].to_numpy(float)
+    runs[["predicted", "lower", "upper"]] = np.transpose([predicted[end] for end in ends])
     outside = [times < predicted["lower"], times > predicted["upper"]]
-    runs = pd.DataFrame({**fields, "place": np.select(outside, ("faster", "slower"), "inside")})
+    runs["place"] = np.select(outside, ("faster", "slower"), "inside")
     changes = pd.DataFrame()
     if update:
         refitted, places = _fitted_again(fitted, earlier, new, seed), configurations.drop_duplicates()
@@ -292,12 +284,11 @@ def verify(
     texts = [(why, at) for why, frame in without for at in records(frame.reindex(columns=named))]
     not_compared = [f"{join_values(at) or 'the run'}: {why}" for why, at in texts]
     not_compared += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
-    taken = [note.text for note in new.notes if note.kind == "taken"]
+    taken = tuple(note.text for note in new.notes if note.kind == "taken")
     inside, count = int((runs["place"] == "inside").sum()), len(runs)
     coverage = {"inside": inside, "runs": count, "nominal": NOMINAL, "probability": coverage_probability(inside, count)}
-    return Verification(
-        fitted.first.model, quantity, unit, runs, raised, changes, tuple(not_compared), coverage, tuple(taken)
-    )
+    model_name = fitted.first.model
+    return Verification(model_name, quantity, unit, runs, raised, changes, tuple(not_compared), coverage, taken)
 
 
 def _opened(model: Model | Table | str | Path | pd.DataFrame) -> Model | Table:

@@ -180,9 +180,9 @@ class TrainingRun(Struct, frozen=True):
     sequence: float = 0.0
     recomputed: bool | None = None  #: Whether activations are computed again in the backward pass.
     adapters: bool = False  #: Whether only adapters are trained (LoRA), which takes about 4·P operations a token.
+    tokens: float | None = None  #: Of a training whose time is not known.
     rate: float = 0.0  #: Samples (tokens or images) a second of all devices.
     step_seconds: float = 0.0
-    tokens: float | None = None  #: Of a training whose time is not known.
     #: What of the rate may be wrong, as the formulas of `one_run.toml` read it; {} where nothing is.
     reading: dict[str, Any] = field(default_factory=dict)
 
@@ -273,8 +273,8 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     adapters = "adapters" in switched_on or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower()))
     nodes = nodes or float(np.ceil(count / (per_node or USUAL_DEVICES)))
     network, sequence = _network(named, numbers), numbers.get("sequence", 0.0)
-    run = TrainingRun(device, dense_peak, count, nodes, network, claims, precision, sequence, recomputed, adapters)
-    run = replace(run, tokens=numbers.get("tokens"))
+    settings = precision, sequence, recomputed, adapters, numbers.get("tokens")
+    run = TrainingRun(device, dense_peak, count, nodes, network, claims, *settings)
     run = _with_rate(run, cells) if network.parameters else run
     agreed = printed if count > 1.0 and stated and abs(printed / stated - 1.0) <= SAME else 0.0
     shares = [run.rate * operations / dense_peak for operations, *_ in conventions_of(run).values()]
@@ -403,24 +403,12 @@ class Utilisation(Struct, frozen=True):
 
 def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
     """Return the utilisation of a run, by the convention that it states within 3 % or the first, or as it states it."""
-    conventions, notes, network = conventions_of(run), list[str](), run.network
-    if run.network.parameters and run.nodes > run.devices:
-        what = f"of {run.nodes:g} nodes it is open how many devices each has"
-        raise GenperfError(what, hint="devices_per_node=8, or the devices of all of them: devices=16")
+    conventions, network, facts = conventions_of(run), run.network, _facts_of(run)
     scale = run.rate / (run.devices * run.dense_peak)
     computed = {name: scale * operations for name, (operations, *_) in conventions.items() if scale}
     utilisations = computed or dict([*run.claims.items()][:1])
-    if not utilisations and not is_planned:
-        speed = "2900img/s" if network.sample == "images" else "76800tok/s"
-        what, hint = "nothing measures the speed of the run", f"{speed}, or 400TFLOP/s of a device, or 40%"
-        if not network.parameters:
-            what = "the network of the run is missing: without its size a speed is no utilisation"
-            hint = "add 7B, or llama3-8b (in a table a column model); or 400TFLOP/s of a device, or 40%"
-        raise GenperfError(what, hint=hint)
-    if run.precision is None and run.device.rate("fp8") > 1.5 * run.dense_peak and (scale or PRINTED in utilisations):
-        notes.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
-    if run.precision == "fp32" and "fp32" not in run.device.rates:
-        notes.append(f"the fp32 peak of {run.device.label} is not known: that of 16 bits is taken")
+    _refuse("unknown_speed", facts | {"is_open": not utilisations and not is_planned})
+    notes = [text for text, _ in _rows_of("notes", facts)]
     convention = next(iter(utilisations), "")
     if claimed := next((how for how in run.claims if how not in utilisations), ""):
         errors = {name: abs(share / run.claims[claimed] - 1.0) for name, share in utilisations.items()}
@@ -467,7 +455,12 @@ def _facts_of(run: TrainingRun) -> dict[str, Any]:
     facts |= asdict(run.network) | asdict(run) | {"usual_length": run.network.context or SEQUENCE}
     facts |= {"printed": run.claims.get(PRINTED, 0.0), "stated": run.claims.get(STATED, 0.0)}
     facts |= {"spans_nodes": several_nodes(run.nodes), "may_recompute": run.recomputed is not False}
-    facts |= {"peak_of_a100": devices()["a100"].rates["16-bit"]}
+    facts |= {"peak_of_a100": devices()["a100"].rates["16-bit"], "peak_of_fp8": run.device.rate("fp8")}
+    facts |= {
+        "is_supposed": run.precision is None,
+        "is_fp32": run.precision == "fp32",
+        "has_fp32": "fp32" in run.device.rates,
+    }
     for name, formula in _TABLES["derived"].items():
         facts[name] = evaluate(parse(formula).node, facts)
     return facts
@@ -477,6 +470,13 @@ def _rows_of(table: str, facts: Mapping[str, Any]) -> list[tuple[str, list[float
     """Return the texts of a table of `one_run.toml` of which the last formula holds, with the values of the others."""
     rows = [row for row in _TABLES[table]["rows"] if evaluate(parse(row[-1]).node, facts)]
     return [(text.format(**facts), [float(evaluate(parse(of).node, facts)) for of in more]) for text, *more, _ in rows]
+
+
+def _refuse(table: str, facts: Mapping[str, Any]) -> None:
+    """Raise the first error of a table of `one_run.toml` that holds: what is wrong, and after a bar what to try."""
+    if rows := _rows_of(table, facts):
+        what, hint = rows[0][0].split(" | ")
+        raise GenperfError(what, hint=hint)
 
 
 def _mistakes_of(run: TrainingRun) -> dict[str, float]:
@@ -530,28 +530,29 @@ def _trainings(
     run: TrainingRun, used: Utilisation, machines: Sequence[Mapping[str, str]], question: Question
 ) -> dict[str, dict[str, Any]]:
     """Return how long tokens take on machines and what they cost, by name, from a table whose only row is the run."""
-    network, price, hints, tokens = run.network, question.price, question.hints, question.training.tokens
-    if not network.parameters or network.sample != "tokens" or tokens is None:
-        what = "how much a token takes needs the network"
-        what = f"{network.name} is trained on {network.sample}, not on tokens" if network.name else what
-        raise GenperfError(what, hint="--tokens is of a transformer: 7B, or llama3-8b")
-    if hints and not run.step_seconds:
-        hint = "the samples of a step of all, and their length: gbs=256 seq=2048"
-        hint = hint if run.rate else f"a run, such as 76800tok/s, with {hint}"
-        raise GenperfError("a hinted network needs the time of a step", hint=hint)
+    price, hints, tokens = question.price, question.hints, question.training.tokens or 0.0
+    facts = _facts_of(run) | {"is_run": used.mfu is not None, "is_hinted": bool(hints), "place": used.normal}
+    _refuse("unknown_training", facts)
     rate, step = _rate_of(run, used), run.step_seconds or 1.0
     of_run = pd.DataFrame([{"device": run.device.label, "devices": run.devices, "nodes": run.nodes}])
     # The samples of a step are its tokens.
     frame = of_run.assign(batch_per_device=rate.value * step / run.devices, seq_length=1.0, step_s=step)
     of_device, counts = "batch_per_device,seq_length", "devices,nodes"
     if hints and MESSAGE not in hints:
-        hints = {PARAMETERS: f"{network.parameters:g}", **hints}
+        hints = {PARAMETERS: f"{run.network.parameters:g}", **hints}
     fitted = fit(frame, time="step_s", intrinsic=of_device, extrinsic=counts, scaling="weak", hints=hints).first
     legend, trainings = legend_of(understood(of_run)), dict[str, dict[str, Any]]()
-    facts = _facts_of(run) | {"is_run": used.mfu is not None, "is_hinted": bool(hints), "place": used.normal}
     facts["convention"] = next(iter(conventions_of(run)))
-    for machine in machines:
-        query = fitted.query(_machine(run, in_columns(legend, machine).of_settings().at))
+    for requested in machines:
+        at: dict[str, Any] = {**in_columns(legend, requested).of_settings().at}
+        machine = {"devices" if name == SCALE else name: text for name, text in at.items() if name != "device"}
+        if (device_in(at.get("device", "")) or run.device).name != run.device.name:
+            hint = "without --at and without a rate it is answered from published runs"
+            raise GenperfError(f"the run is on {run.device.label}, and --at names another device", hint=hint)
+        if others := machine.keys() - {"devices", "nodes", "devices_per_node"}:
+            raise GenperfError(f"--at {min(others)} is no count of devices or nodes", hint="--at 64, or --at nodes=8")
+        of_node = {} if "devices" in machine or not machine else {"devices_per_node": np.ceil(run.devices / run.nodes)}
+        query = fitted.query(of_node | machine)
         devices, nodes = (float(query.columns[name][0]) for name in ("devices", "nodes"))
         expected, _ = expectation(fitted, query, question.interval)
         # Published runs were made at such counts: their range holds what other counts cost.
@@ -587,18 +588,6 @@ def _rate_of(run: TrainingRun, used: Utilisation) -> Interval:
     if used.mfu is None and (place := used.normal) is not None:
         utilisation = np.array([place.median, place.low, place.high])
     return Interval(*(run.devices * run.dense_peak / operations * utilisation).tolist())
-
-
-def _machine(run: TrainingRun, requested: Mapping[str, str]) -> dict[str, Any]:
-    """Return the machine that a question names, under the columns of the run; its device is that of the run."""
-    machine: dict[str, Any] = {"devices" if name == SCALE else name: text for name, text in requested.items()}
-    if (device_in(machine.pop("device", "")) or run.device).name != run.device.name:
-        hint = "without --at and without a rate it is answered from published runs"
-        raise GenperfError(f"the run is on {run.device.label}, and --at names another device", hint=hint)
-    if others := machine.keys() - {"devices", "nodes", "devices_per_node"}:
-        raise GenperfError(f"--at {min(others)} is no count of devices or nodes", hint="--at 64, or --at nodes=8")
-    of_node = {"devices_per_node": np.ceil(run.devices / run.nodes)}
-    return machine if "devices" in machine or not machine else of_node | machine
 
 
 def _about_test(test: Mapping[str, Any], at: Mapping[str, str], question: Question) -> tuple[Rows, dict[str, Any]]:

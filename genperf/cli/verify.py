@@ -35,7 +35,12 @@ def verify(model: str, sources: tuple[str, ...], junit: str | None, github: bool
     answer = verified(model, *sources, **question)
     findings, (_, judged, raised) = answer.findings, answer.findings[-1]
     if junit:
-        write_whole(junit, junit_report(findings))
+        failures = sum(slow for *_, slow in findings)
+        report = [f'<testsuite name="genperf verify" tests="{len(findings)}" failures="{failures}">']
+        for name, line, slow in findings:
+            outcome = f"<failure message={quoteattr(line)} />" if slow else f"<system-out>{escape(line)}</system-out>"
+            report.append(f'  <testcase classname="genperf" name={quoteattr(name)}>{outcome}</testcase>')
+        write_whole(junit, "\n".join([*report, "</testsuite>", ""]))
         out.note(f"wrote {junit}")
     is_written = out.written(answer)
     if not is_written:
@@ -48,13 +53,3 @@ def verify(model: str, sources: tuple[str, ...], junit: str | None, github: bool
         tell_all(f"::{kind} file={sources[0]},title={title}::{text}" for kind, title, text in annotations)
     if raised:
         raise GenperfError(judged) if is_written else click.exceptions.Exit(1)
-
-
-def junit_report(findings: list[tuple[str, str, bool]]) -> str:
-    """Return a JUnit report: a test case for each finding, which fails where that is slower."""
-    failures = sum(slow for *_, slow in findings)
-    lines = [f'<testsuite name="genperf verify" tests="{len(findings)}" failures="{failures}">']
-    for name, line, slow in findings:
-        outcome = f"<failure message={quoteattr(line)} />" if slow else f"<system-out>{escape(line)}</system-out>"
-        lines.append(f'  <testcase classname="genperf" name={quoteattr(name)}>{outcome}</testcase>')
-    return "\n".join([*lines, "</testsuite>", ""])
