@@ -65,8 +65,6 @@ MOST_DEVICES = 65536.0
 SAME, ROUNDED = 0.03, 0.015
 #: Parameters of a network over the size in its name: 7B is 6.5 to 7.6 billion (`networks.csv`).
 SIZE_LOW, SIZE_HIGH = 0.93, 1.09
-#: Tokens of a sample at most, where they are not known: most published runs have 2k to 8k.
-SEQUENCE = 8192.0
 #: Operations with activations computed again over those without.
 RECOMPUTED = 4.0 / 3.0
 #: A utilisation by no convention.
@@ -439,8 +437,8 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
 def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what usually explains a utilisation that is low among published ones, and one that is high."""
     low, high = (0.0, 1.0) if place is None else (place.low, place.high)
-    mended = {text: value * factor for text, factor in _mistakes_of(run).items()}
-    usual = [f"{text} (then {share_text(mfu)})" for text, mfu in mended.items() if low < mfu < high]
+    mended = [(text, value * factor) for text, (factor,) in _rows_of("mistakes", _facts_of(run))]
+    usual = [f"{text} (then {share_text(mfu)})" for text, mfu in mended if low < mfu < high]
     facts = _facts_of(run) | {"mfu": value, "usual_low": low, "explained": len(usual)}
     facts["peak"] = three_digits(run.dense_peak / 1e12)
     less, more = ([text for text, _ in _rows_of(table, facts)] for table in ("less", "more"))
@@ -451,16 +449,12 @@ def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tup
 
 def _facts_of(run: TrainingRun) -> dict[str, Any]:
     """Return what the formulas of `one_run.toml` read of a run, by name."""
-    facts = {"noun": "", "is_of_all": 0.0, "sharing": 1.0, "in_ms": 0.0, "counts_samples": 0.0, **run.reading}
-    facts |= asdict(run.network) | asdict(run) | {"usual_length": run.network.context or SEQUENCE}
+    facts = {"noun": "", "is_of_all": -1.0, "sharing": 1.0, "in_ms": 0.0, "counts_samples": 0.0, **run.reading}
+    facts |= asdict(run.network) | asdict(run) | {"precision": run.precision or "", "label": run.device.label}
     facts |= {"printed": run.claims.get(PRINTED, 0.0), "stated": run.claims.get(STATED, 0.0)}
     facts |= {"spans_nodes": several_nodes(run.nodes), "may_recompute": run.recomputed is not False}
-    facts |= {"peak_of_a100": devices()["a100"].rates["16-bit"], "peak_of_fp8": run.device.rate("fp8")}
-    facts |= {
-        "is_supposed": run.precision is None,
-        "is_fp32": run.precision == "fp32",
-        "has_fp32": "fp32" in run.device.rates,
-    }
+    facts |= {"peak_of_a100": devices()["a100"].rates["16-bit"], "has_fp32": "fp32" in run.device.rates}
+    facts |= {"peak_of_fp8": run.device.rate("fp8"), "size_low": SIZE_LOW, "size_high": SIZE_HIGH}
     for name, formula in _TABLES["derived"].items():
         facts[name] = evaluate(parse(formula).node, facts)
     return facts
@@ -479,11 +473,6 @@ def _refuse(table: str, facts: Mapping[str, Any]) -> None:
         raise GenperfError(what, hint=hint)
 
 
-def _mistakes_of(run: TrainingRun) -> dict[str, float]:
-    """Return usual mistakes in the rate of a run, or else in what is claimed, and the factor that mends each."""
-    return {} if run.rate and not run.reading else {text: of for text, (of,) in _rows_of("mistakes", _facts_of(run))}
-
-
 def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed: str, nearest: str) -> str:
     """Return which usual mistakes, as the sparse peak, explain a stated figure that fits no convention: one or two."""
     claim, device, precision = run.claims[claimed], run.device, run.precision or "16-bit"
@@ -496,7 +485,7 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
 
     likely = [of_peak("is of the sparse peak", device.sparse * run.dense_peak, ": training uses the dense one")]
     likely += [of_peak("is of the 16-bit peak", device.rates["16-bit"])]
-    rate_is_wrong = [(f"fits where {text}", factor) for text, factor in _mistakes_of(run).items()]
+    rate_is_wrong = [(f"fits where {text}", by) for text, (by,) in _rows_of("mistakes", _facts_of(run))]
     # Variants of a device, an H100 on PCIe, have peaks of their own.
     variants = [of for of in devices().values() if of.family == device.family]
     dense = [*variants, *map(devices().__getitem__, USUAL_PEAKS)]
@@ -574,7 +563,7 @@ def _trainings(
         tried = {"few": USUAL_DEVICES, "on_two": 2.0 * np.ceil(devices / nodes), "twice": 2.0 * run.devices}
         facts |= {name: counted(int(min(count, devices)), "device") for name, count in tried.items()}
         facts |= {"at": devices, "at_nodes": nodes}
-        reason, suggestion = _rows_of("wide", facts)[0][0].split("; ")
+        reason, suggestion = _rows_of("wide", facts)[0][0].split(" | ")
         trainings[text] = {**numbers, "verdict": BLIND, "reason": reason, "next": suggestion}
     return trainings
 
