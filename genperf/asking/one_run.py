@@ -227,12 +227,6 @@ def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | Ge
     return used if isinstance(used, GenperfError) else row
 
 
-def _by_meaning(cells: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:
-    """Return cells, of two columns of one meaning the first, and the numbers among them, by what their columns mean."""
-    named = {meaning_of(column) or column: cell for column, cell in reversed([*cells.items()])}
-    return named, {name: value for name, cell in named.items() if (value := number_of(cell)) is not None}
-
-
 def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     """Return the run of a row, whose columns are found by their names."""
     filled = {name: cell for name, cell in cells.items() if not is_missing(cell) and str(cell).strip()}
@@ -241,7 +235,9 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
         if (in_thousands := str(cells[column])[-1] in "kK") or canonical_of(column) is None:
             # `4k` tokens are 4096.
             cells["sequence"] = (1.024 if in_thousands else 1.0) * float(number_of(cells.pop(column)) or 0.0)
-    named, numbers = _by_meaning(cells)
+    # Of two columns of one meaning the first counts.
+    named = {meaning_of(column) or column: cell for column, cell in reversed(cells.items())}
+    numbers = {name: value for name, cell in named.items() if (value := number_of(cell)) is not None}
     for column, cell in cells.items():
         name = meaning_of(column) or column
         if numbers.get(name, 0.0) < 0.0 or (name in COUNTED and not numbers.get(name, 0.0)):
@@ -478,20 +474,16 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
     claim, device, precision = run.claims[claimed], run.device, run.precision or "16-bit"
     figure, share = (share_text(of, decimals=int(claim < 0.1)) for of in (claim, utilisations[nearest]))
     figure = f"the {'printed' if claimed == PRINTED else 'stated'} {figure}"
-
-    def of_peak(fits: str, peak: float, why: str = "") -> tuple[str, float]:
-        """Return a mistake as text, with what it multiplies the utilisation by."""
-        return f"{fits} ({three_digits(peak / 1e12)} TFLOP/s){why}", run.dense_peak / peak
-
-    likely = [of_peak("is of the sparse peak", device.sparse * run.dense_peak, ": training uses the dense one")]
-    likely += [of_peak("is of the 16-bit peak", device.rates["16-bit"])]
-    rate_is_wrong = [(f"fits where {text}", by) for text, (by,) in _rows_of("mistakes", _facts_of(run))]
     # Variants of a device, an H100 on PCIe, have peaks of their own.
     variants = [of for of in devices().values() if of.family == device.family]
     dense = [*variants, *map(devices().__getitem__, USUAL_PEAKS)]
-    elsewhere = [("is HFU: recomputation is counted in it", RECOMPUTED)]
-    elsewhere += [of_peak(f"fits the peak of {of.label}", of.rate(precision)) for of in dense]
-    elsewhere += [of_peak(f"fits the sparse peak of {of.label}", of.sparse * of.rate(precision)) for of in variants]
+    sparse = "is of the sparse peak ({} TFLOP/s): training uses the dense one"
+    peaks = [(sparse, device.sparse * run.dense_peak), ("is of the 16-bit peak ({} TFLOP/s)", device.rates["16-bit"])]
+    peaks += [(f"fits the peak of {of.label} ({{}} TFLOP/s)", of.rate(precision)) for of in dense]
+    peaks += [(f"fits the sparse peak of {of.label} ({{}} TFLOP/s)", of.sparse * of.rate(precision)) for of in variants]
+    of_peaks = [(fits.format(three_digits(peak / 1e12)), run.dense_peak / peak) for fits, peak in peaks]
+    likely, elsewhere = of_peaks[:2], [("is HFU: recomputation is counted in it", RECOMPUTED), *of_peaks[2:]]
+    rate_is_wrong = [(f"fits where {text}", by) for text, (by,) in _rows_of("mistakes", _facts_of(run))]
     for mistakes in (combinations(likely + elsewhere + rate_is_wrong, 1), combinations(likely + rate_is_wrong, 2)):
         factors = {"; and it ".join(text for text, _ in made): np.prod([by for _, by in made]) for made in mistakes}
         values = np.array([*utilisations.values()])
@@ -584,10 +576,11 @@ def _about_test(test: Mapping[str, Any], at: Mapping[str, str], question: Questi
     if at or question.price or question.plan or question.training.tokens:
         hint = "its link is --hint bandwidth=400Gbit/s; of a run, such as 8xh100 7B 76800tok/s, they are answered"
         raise GenperfError("a test of collectives has no tokens, no other counts and no price", hint=hint)
-    named, numbers = _by_meaning(test)
+    named = {meaning_of(name) or name: cell for name, cell in test.items()}
     device, collective = device_of(str(named.get("device", ""))), test["collective"]
     speed, of_algorithm = (bandwidth(str(test.get(name, ""))) for name in ("busbw", "algbw"))
-    count, nodes, of_node, size = (numbers.get(name, 0.0) for name in (*LEVELS, "devices_per_node", "size"))
+    names = (*LEVELS, "devices_per_node", "size")
+    count, nodes, of_node, size = (number_of(named.get(name, 0.0)) or 0.0 for name in names)
     count = count or nodes * of_node
     if speed is None and of_algorithm is not None and count:
         # The factors of nccl-tests, doc/PERFORMANCE.md.
