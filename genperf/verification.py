@@ -1,10 +1,10 @@
 """`verify`: new runs beside predictions, how many intervals held, and an alarm at a rate of false alarms that is kept.
 
-Runs are ln T less the mean of their configuration. Two tests, combined as Cauchy variables (Liu and Xie 2020), hold them
-against the level that earlier sessions (a day, a commit) predict, or against single runs where nothing names sessions:
-of the *mean* of the new runs, and of *each* (Simes 1986), with those of configurations that were never measured against
-the model. The level is a random walk with a deviation of each session (the local level model of Harvey 1989), over
-sessions s with n_s runs:
+Runs are ln T less the mean of their configuration. Two tests, combined as Cauchy variables (Liu and Xie 2020), hold
+them against the level that earlier sessions (a day, a commit) predict, or against single runs where nothing names
+sessions: of the *mean* of the new runs, and of *each* (Simes 1986), with those that were never measured against the
+model. The level is a random walk with a deviation of each session (the local level model of Harvey 1989),
+over sessions s with n_s runs:
 
     m_s = level_s + δ_s + ε_s,   level_s − level_{s−1} ~ N(0, q·σ²),   δ_s ~ N(0, d·σ²),   ε_s ~ N(0, σ²/n_s)
 
@@ -52,14 +52,12 @@ Model: TypeAlias = FitResult | GroupedResult
 DEVIATIONS, WALKS, NONE = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0), (0.0, 0.03, 0.1, 0.3, 1.0), 0.7
 #: Sessions and degrees of freedom below which there is no reference, and the last sessions that are used.
 FEWEST_SESSIONS, FEWEST_FREEDOM, MOST_SESSIONS = 3, 3, 200
-#: Deviation of ln T below which times are taken for rounded, and not for exact.
-LEAST_NOISE = 1e-4
+#: Deviation of ln T below which times are taken for rounded; probabilities between which a normal deviation is known.
+LEAST_NOISE, PROBABILITIES = 1e-4, (1e-300, 1.0 - 1e-15)
 #: The weight of *each* beside the *mean*, a run, and at most: a guess of how often one run alone is slower.
 EACH, MOST_EACH = 1.0 / 16.0, 0.5
 #: Skewness of a gamma distribution that is normal, and standard errors, √(6/n), from which on that of runs is another.
 NO_SKEWNESS, SKEWED = 0.02, 2.0
-#: Probabilities between which a normal deviation is known.
-PROBABILITIES = (1e-300, 1.0 - 1e-15)
 #: A test that finds runs faster does not outweigh one that finds them slower.
 MOST_PROBABILITY = 0.99
 
@@ -98,7 +96,7 @@ class History(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def next_level(self) -> tuple[Array, Array, Array, Array]:
-        """The next level by pairs of ratios, (ratios, 1): centre, variance of a run, its own over that; their weights."""
+        """The next level by pairs of ratios, (ratios, 1): centre, variance of a run, its own over that; and weights."""
         sizes = np.bincount(self.sessions)[-MOST_SESSIONS:]
         if len(sizes) < FEWEST_SESSIONS:
             unit = np.ones((1, 1))
@@ -301,8 +299,7 @@ def _opened(model: Model | Table | str | Path | pd.DataFrame) -> Model | Table:
     # A column that has a role keeps the shape of a table, and nobody gave these one.
     cells = melted(open_source(model))
     names_in = {column: len({*map(str, cells.cells[column])}) for column in session_columns(cells.cells)}
-    with_repeats = [column for column, count in names_in.items() if count < len(cells)]
-    session = max(with_repeats or names_in, key=names_in.__getitem__, default=None)
+    session = max(names_in, key=lambda name: (names_in[name] < len(cells), names_in[name]), default=None)
     cells = cells.without(names_in.keys() - {session})
     roles = {"repeat": session, "skip_bad_rows": True}
     table = attempted(lambda: recognised(cells, roles).table())

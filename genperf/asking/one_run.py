@@ -58,23 +58,19 @@ Rows: TypeAlias = list[tuple[str, str]]
 WIDTH, LABEL, MOST_LINES = 80, 10, 14
 _TABLES = tomllib.loads(Path(__file__).with_name("one_run.toml").read_text("utf-8"))
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
-#: Devices up to which a deadline is looked for: a large cluster.
-MOST_DEVICES = 65536.0
+#: Devices up to which a deadline is looked for, a large cluster; and bytes of a file that may be a note about one run.
+MOST_DEVICES, MOST_OF_A_NOTE = 65536.0, 2000
 #: How near a stated figure must be to one by a convention to be by it, and what rounding to whole per cents changes a
 #: third by: figures are known no better.
 SAME, ROUNDED = 0.03, 0.015
 #: Parameters of a network over the size in its name: 7B is 6.5 to 7.6 billion (`networks.csv`).
 SIZE_LOW, SIZE_HIGH = 0.93, 1.09
-#: Operations with activations computed again over those without.
-RECOMPUTED = 4.0 / 3.0
+#: Operations with activations computed again over those without, and the percentile below which less is explained.
+RECOMPUTED, LOW = 4.0 / 3.0, 100.0 / 3.0
 #: A utilisation by no convention.
 PRINTED, STATED = "TFLOP/s as the run prints them", "as the run states it"
-#: Bytes of a file that may be a note about one run.
-MOST_OF_A_NOTE = 2000
 #: Devices by whose peak programs divide, whatever they run on (nanoGPT, nanochat).
 USUAL_PEAKS = ("a100", "h100")
-#: A percentile below which what usually explains less is named.
-LOW = 100.0 / 3.0
 
 
 class OneRun(PrintedAnswer, frozen=True, eq=False):
@@ -389,8 +385,8 @@ class Utilisation(Struct, frozen=True):
         if self.mfu is None or self.mfu_lower is None or self.mfu_upper is None:
             return ""
         middle, low, high = (share_text(of, decimals=1) for of in (self.mfu, self.mfu_lower, self.mfu_upper))
-        is_known = self.mfu_upper <= 1.01 * self.mfu_lower or low == high
-        ends = "" if is_known else f" ({low.removesuffix(' %')} – {high})"
+        is_open = self.mfu_upper > 1.01 * self.mfu_lower and low != high
+        ends = f" ({low.removesuffix(' %')} – {high})" if is_open else ""
         hardware = "" if self.hfu is None else f"; HFU {share_text(self.hfu)}"
         return f"{middle}{ends}: {self.mfu_convention}, of {three_digits(self.peak / 1e12)} TFLOP/s dense{hardware}"
 
