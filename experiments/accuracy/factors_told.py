@@ -3,7 +3,8 @@
 Ten laws are written down in `factors_told.toml`, and drawn with seeds. The first of each kind was looked at while the
 package was changed; the second, its *fresh* half, is run at the end. Every law is drawn with other constants in every
 world and measured on four designs. Both models, `auto` and `generic`, answer the same questions through the public
-functions. Writes factors-told.md.
+functions. Differences of these laws are large, so that few of the stated probabilities are neither high nor low: laws
+of *close* choices, in halves as well, are asked for probabilities alone. Writes factors-told.md.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import qmc
+from scipy.stats import binomtest, qmc
 
 import genperf as gp
 from experiments.shared import beside, computed, page
@@ -30,12 +31,15 @@ INTERVAL = 0.9
 DRAWS = 60
 MODELS = ("auto", "generic")
 DESIGNS = ("grid", "half", "one at a time", "correlated")
-#: Worlds of each law and design.
-WORLDS = 5
+#: Worlds of each law and design, and of those of close choices.
+WORLDS, CLOSE_WORLDS = 5, 8
 #: ln of the ratio below which alternatives are close, and pairs of a world that are so by prediction.
 NEAR, NEAR_PAIRS = 0.08, 10
 #: % of the answers that are to be true at least, and where one factor was varied at a time.
 ASKED = (85.0, 80.0)
+#: Points by which what is stated and what comes true may differ, and the level of the interval of what came true.
+NEAR_ENOUGH, OF_SAMPLE = 5.0, 0.95
+BINS = {"≤30": 0.3, "≤60": 0.6, "≤80": 0.8, "≤95": 0.95, "≤100": 1.01}
 NUMERIC = ("batch", "layers", "workers")
 _FILE = beside(__file__)
 VALUES, LINES = _FILE["values"], _FILE["lines"]
@@ -92,6 +96,17 @@ class Law:
 
 #: Half → kind of law → its form: which is added or multiplied, overlaps, fills up, scales otherwise with a level.
 LAWS = {half: {kind: Form(**_FILE[name]) for kind, name in laws.items()} for half, laws in _FILE["halves"].items()}
+HALVES = tuple(LAWS)
+
+
+def _close(law: str, **ends: tuple[float, float]) -> Form:
+    """Return the form of a law with other ends of some constants."""
+    form = Form(**_FILE[law])
+    return replace(form, constants={**form.constants, **ends}, named={})
+
+
+CLOSE = {f"close {half}": half for half in HALVES}
+LAWS |= {name: {kind: _close(**law) for kind, law in _FILE["close"][half].items()} for name, half in CLOSE.items()}
 
 
 @dataclass(frozen=True)
@@ -102,6 +117,8 @@ class World:
     runs: pd.DataFrame
     #: Of what is asked.
     seed: tuple[int, ...]
+    #: Whether it is asked for probabilities alone.
+    is_close: bool = False
 
     def table(self, more: pd.DataFrame | None = None) -> Any:
         """Return the measured table, perhaps with further runs."""
@@ -119,7 +136,7 @@ def world(half: str, kind: str, design: str, number: int) -> World:
     noise = float(np.exp(rng.uniform(np.log(0.01), np.log(0.05))))
     points = _points(design, rng)
     times = law.time(points) * np.exp(noise * rng.standard_normal(len(points)))
-    return World(law, points.assign(seconds=times), tuple(place))
+    return World(law, points.assign(seconds=times), tuple(place), half in CLOSE)
 
 
 def _points(design: str, rng: np.random.Generator) -> pd.DataFrame:
@@ -216,8 +233,8 @@ def _versus(w: World, result: Any, rng: np.random.Generator) -> Iterator[Asked]:
             yield replace(asked, off=asked.off / seconds, width=asked.width / seconds)
 
 
-def _compared(law: Law, result: Any, rng: np.random.Generator) -> Iterator[Asked]:
-    """Ask which framework is the best, and which of two configurations that differ by less than 8 %."""
+def _best(law: Law, result: Any, rng: np.random.Generator) -> Iterator[Asked]:
+    """Ask which framework is the best at two configurations that were not measured."""
     for _ in range(2):
         at = _drawn(rng, GRID)
         at["batch"] = float(rng.choice([24.0, 48.0, 96.0]))
@@ -227,6 +244,11 @@ def _compared(law: Law, result: Any, rng: np.random.Generator) -> Iterator[Asked
         # Of two that take the same time neither is the best.
         if abs(first / second - 1.0) > 1e-9:
             yield Asked("compare: best", 0.0, 0.0, first < second, float(ranking["best"].iloc[0]))
+
+
+def _compared(law: Law, result: Any, rng: np.random.Generator) -> Iterator[Asked]:
+    """Ask which framework is the best, and which of two configurations that differ by less than 8 %."""
+    yield from _best(law, result, rng)
     # Probabilities between a half and one.
     for _ in range(3):
         one, other = (_drawn(rng, GRID) for _ in range(2))
@@ -239,14 +261,36 @@ def _compared(law: Law, result: Any, rng: np.random.Generator) -> Iterator[Asked
 
 def _optimized(law: Law, result: Any) -> Iterator[Asked]:
     """Ask for the two best counts and batches, between and beyond the measured counts."""
-    at, batches = {"layers": 8.0, "framework": "y"}, [32, 64, 128]
     for what, workers in (("wins", [1, 2, 4, 8]), ("wins beyond", [8, 16, 32])):
-        over = {"workers": workers, "batch": batches, **{name: [value] for name, value in at.items()}}
-        best = gp.optimize(result, over=over, minimize="time/(batch*workers)").best
-        least = min(law.of_a_sample({**at, "workers": n, "batch": b}) for n, b in product(workers, batches))
-        for row in best.head(2).to_dict("records"):
-            value = law.of_a_sample({**at, "workers": row["workers"], "batch": row["batch"]})
-            yield Asked(what, 0.0, 0.0, bool(value <= least * (1.0 + 1e-9)), float(row["wins"]))
+        yield from _wins(law, result, what, workers, {"layers": 8.0, "framework": "y"})
+
+
+def _wins(
+    law: Law, result: Any, what: str, workers: Sequence[int], at: Columns, work: str = "batch*workers"
+) -> Iterator[Asked]:
+    """Ask for the two best counts and batches by the time over some work."""
+    batches = [32, 64, 128]
+    over = {"workers": workers, "batch": batches, **{name: [value] for name, value in at.items()}}
+    best = gp.optimize(result, over=over, minimize=f"time/({work})").best
+
+    def value(n: float, b: float) -> float:
+        """Return what the law makes of a count and a batch."""
+        return law.at({**at, "workers": n, "batch": b}) / float(computed(work, batch=b, workers=n))
+
+    least = min(value(n, b) for n, b in product(workers, batches))
+    for row in best.head(2).to_dict("records"):
+        is_best = value(row["workers"], row["batch"]) <= least * (1.0 + 1e-9)
+        yield Asked(what, 0.0, 0.0, bool(is_best), float(row["wins"]))
+
+
+def _close_choices(w: World, result: Any) -> Iterator[Asked]:
+    """Ask which framework is the best, and which counts and batches are by powers of both, which may be the law's."""
+    rng = np.random.default_rng([SEED, 11, *w.seed])
+    for _ in range(2):
+        yield from _best(w.law, result, rng)
+    for what, workers in (("wins", [1, 2, 4, 8]), ("wins beyond", [8, 16, 32])) * 3:
+        at, work = _drawn(rng, GRID), f"batch**{rng.uniform(0.2, 1.0):.3f}*workers**{rng.uniform(-0.1, 0.6):.3f}"
+        yield from _wins(w.law, result, what, workers, {name: at[name] for name in ("layers", "framework")}, work)
 
 
 def _closest(question: str, law: Law, result: Any, one: Mapping[str, Any], other: Mapping[str, Any]) -> Asked:
@@ -362,6 +406,9 @@ def _constants(w: World, result: Any, structure: str) -> Iterator[Asked]:
 def _asked(w: World, model: str, design: str) -> Iterator[Asked]:
     """Fit a model to a world, and ask it everything."""
     result = gp.fit(w.table(), model, seed=0, draws=DRAWS)
+    if w.is_close:
+        yield from _close_choices(w, result)
+        return
     yield from _closest_by_prediction(w, result)
     yield from _questions(w, result, model, design)
     if model == "generic" and w.law.constants:
@@ -392,12 +439,25 @@ def _of_intervals(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["stated"].isna() & (rows["question"] != NO_COUNTERPART)]
 
 
+def _rate(true: int, answers: int) -> tuple[float, float, float]:
+    """Return how many % were true, and the ends of its binomial interval (Clopper & Pearson 1934)."""
+    ends = binomtest(true, answers).proportion_ci(OF_SAMPLE, "exact")
+    return 100.0 * true / answers, 100.0 * ends.low, 100.0 * ends.high
+
+
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return how many answers were true, by question, model and design."""
+    """Return how many answers were true, with the interval of its sample, by question, model and design."""
     grouped = _of_intervals(rows).groupby(["question", "model", "design"], sort=False)
-    columns = {"answers": ("true", "size"), "true": ("true", "mean")}
-    table = grouped.agg(**columns, off=("off", "median"), width=("width", "median"))
-    return table.assign(true=(100.0 * table["true"]).round(0)).round(4).reset_index()
+    columns = {"answers": ("true", "size"), "true": ("true", "sum")}
+    table = grouped.agg(**columns, off=("off", "median"), width=("width", "median")).round(4).reset_index()
+    told = [_held(row.design, *_rate(int(row.true), row.answers)) for row in table.itertuples()]
+    return table.assign(true=told)
+
+
+def _held(design: str, true: float, low: float, high: float) -> str:
+    """Return what was true with its interval, bold where all of it is below what is asked."""
+    text = f"{true:.0f} ({low:.0f}–{high:.0f})"
+    return f"**{text}**" if high < ASKED[design == "one at a time"] else text
 
 
 def missed(rows: pd.DataFrame) -> pd.DataFrame:
@@ -407,17 +467,31 @@ def missed(rows: pd.DataFrame) -> pd.DataFrame:
     halves = plain.pivot_table("true", keys, "half", sort=False)
     asked = np.where(halves.index.get_level_values("design") == "others", *ASKED)
     few = halves.index[halves.min(axis=1) < asked - 0.5]
-    laws = [f"{half} {law}" for half, some in LAWS.items() for law in some]
+    laws = [f"{half} {law}" for half in HALVES for law in LAWS[half]]
     return plain.pivot_table("true", keys, "law", sort=False).round(0).reindex(few, columns=laws).reset_index()
 
 
-def stated(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return stated probabilities beside how often they came true, in bins."""
+def stated(rows: pd.DataFrame, by: Sequence[str] = ("model",)) -> pd.DataFrame:
+    """Return how often stated probabilities came true, in bins, a column for each model, or model and half."""
     some = rows[rows["stated"].notna() & ~rows["question"].str.startswith("suggest")]
-    bins = pd.cut(some["stated"], [-0.01, 0.3, 0.6, 0.8, 0.95, 1.01], labels=["≤30", "≤60", "≤80", "≤95", "≤100"])
-    grouped = some.assign(bin=bins).groupby(["question", "model", "bin"], sort=False, observed=True)
-    table = grouped.agg(answers=("true", "size"), stated=("stated", "mean"), true=("true", "mean"))
-    return (table * [1.0, 100.0, 100.0]).round(0).sort_index().reset_index()
+    some = some.assign(bin=pd.cut(some["stated"], [-0.01, *BINS.values()], labels=[*BINS]))
+    grouped = some.groupby(["question", "bin", *by], observed=True)
+    table = grouped.agg(answers=("true", "size"), stated=("stated", "mean"), true=("true", "sum"))
+    table = table.assign(told=[_came_true(row) for row in table.itertuples()]).reset_index()
+    wide = table.pivot_table("told", ["question", "bin"], [*by], aggfunc="first", observed=True).fillna("")
+    wide.columns = [" ".join([name] if isinstance(name, str) else name) for name in wide.columns]
+    return wide.reset_index()
+
+
+def _came_true(row: Any) -> str:
+    """Return `88 → 98 (89–100) of 50`: bold where they differ too much, with a `?` where the sample cannot tell."""
+    stated, (true, low, high) = 100.0 * row.stated, _rate(int(row.true), row.answers)
+    text = f"{stated:.0f} → {true:.0f} ({low:.0f}–{high:.0f}) of {row.answers}"
+    if low > stated + NEAR_ENOUGH or high < stated - NEAR_ENOUGH:
+        return f"**{text}**"
+    if high - low > 2.0 * NEAR_ENOUGH:
+        return f"{text} ?"
+    return f"**{text}**" if abs(true - stated) > NEAR_ENOUGH else text
 
 
 def promised(rows: pd.DataFrame) -> pd.DataFrame:
@@ -432,20 +506,24 @@ def promised(rows: pd.DataFrame) -> pd.DataFrame:
 def _worlds(rows: pd.DataFrame) -> str:
     """Return how many worlds of each half a model was asked about."""
     asked = rows[["model", "half", "law", "design", "world"]].drop_duplicates().groupby(["model", "half"]).size()
-    all_of = {half: WORLDS * len(DESIGNS) * len(laws) for half, laws in LAWS.items()}
+    counts = {half: CLOSE_WORLDS if half in CLOSE else WORLDS for half in LAWS}
+    all_of = {half: count * len(DESIGNS) * len(LAWS[half]) for half, count in counts.items()}
     of_models = [(m, [f"{asked.get((m, h), 0)} of {count} {h}" for h, count in all_of.items()]) for m in MODELS]
     return "; ".join(f"`{model}` {' and '.join(counts)}" for model, counts in of_models)
 
 
 def page_of(rows: pd.DataFrame) -> str:
-    both = [summary(rows[rows["half"] == half]).set_index(["question", "model", "design"]) for half in LAWS]
+    close = rows[rows["half"].isin([*CLOSE])]
+    close, rows_of_all, rows = close.replace({"half": CLOSE}), rows, rows[~rows["half"].isin([*CLOSE])]
+    both = [summary(rows[rows["half"] == half]).set_index(["question", "model", "design"]) for half in HALVES]
     return page(
         "factors-told",
-        worlds=_worlds(rows[~rows["question"].str.startswith("compare: closest as")]),
+        worlds=_worlds(rows_of_all[~rows_of_all["question"].str.startswith("compare: closest as")]),
         left_out=(rows["question"] == NO_COUNTERPART).sum(),
         answers=both[0].join(both[1], how="outer", lsuffix=", tuning", rsuffix=", fresh", sort=False).reset_index(),
         missed=missed(rows),
         stated=stated(rows),
+        close=stated(close, ("model", "half")),
         promised=promised(rows),
     )
 
@@ -454,7 +532,7 @@ def run(models: str = ",".join(MODELS)) -> str:
     """Draw the worlds, and ask the models about each."""
     warnings.simplefilter("ignore")
     rows: list[dict[str, Any]] = []
-    places = [(half, kind) for half, laws in LAWS.items() for kind in laws]
-    for number, (half, kind), design in product(range(WORLDS), places, DESIGNS):
-        rows += rows_of(half, kind, design, number, models.split(","))
+    for half, design in product(LAWS, DESIGNS):
+        for kind, number in product(LAWS[half], range(CLOSE_WORLDS if half in CLOSE else WORLDS)):
+            rows += rows_of(half, kind, design, number, models.split(","))
     return page_of(pd.DataFrame(rows))
