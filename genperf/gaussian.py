@@ -38,3 +38,17 @@ def student_widening(freedom: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 0.95)) / _STANDARD.inv_cdf(0.95)
+
+
+def student_tails(normal: Array, freedom: float, generator: np.random.Generator) -> Array:
+    """Return Student's numbers in the place of normal ones, (draws, numbers): as wide an interval of 90 %, wider of 99.
+
+    t = z·√(ν/χ²_ν)·z₉₅/t₉₅,   χ² one for the numbers of a draw, which stay correlated as they are
+
+    >>> generator = np.random.default_rng(0)
+    >>> draws = student_tails(generator.standard_normal((200_000, 1)), 4.0, generator)
+    >>> np.quantile(draws, [0.75, 0.95, 0.995]).round(1).tolist()
+    [0.6, 1.6, 3.6]
+    """
+    scale = np.sqrt(freedom / generator.chisquare(freedom, (len(normal), 1)))
+    return np.asarray(normal * scale / student_widening(freedom))

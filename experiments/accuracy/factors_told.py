@@ -35,8 +35,8 @@ DESIGNS = ("grid", "half", "one at a time", "correlated")
 WORLDS, CLOSE_WORLDS = 5, 8
 #: ln of the ratio below which alternatives are close, and pairs of a world that are so by prediction.
 NEAR, NEAR_PAIRS = 0.08, 10
-#: % of the answers that are to be true at least, and where one factor was varied at a time.
-ASKED = (85.0, 80.0)
+#: % of the answers that are to be true at least, and where one factor was varied at a time; and at most.
+ASKED, MOST_ASKED = (85.0, 80.0), 95.0
 #: Points by which what is stated and what comes true may differ, and the level of the interval of what came true.
 NEAR_ENOUGH, OF_SAMPLE = 5.0, 0.95
 BINS = {"≤30": 0.3, "≤60": 0.6, "≤80": 0.8, "≤95": 0.95, "≤100": 1.01}
@@ -455,9 +455,10 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _held(design: str, true: float, low: float, high: float) -> str:
-    """Return what was true with its interval, bold where all of it is below what is asked."""
+    """Return what was true with its interval, bold where all of it is below what is asked, italic where above."""
     text = f"{true:.0f} ({low:.0f}–{high:.0f})"
-    return f"**{text}**" if high < ASKED[design == "one at a time"] else text
+    mark = "**" if high < ASKED[design == "one at a time"] else "*" if low > MOST_ASKED else ""
+    return f"{mark}{text}{mark}"
 
 
 def missed(rows: pd.DataFrame) -> pd.DataFrame:

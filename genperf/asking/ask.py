@@ -688,7 +688,7 @@ def planned(
     cheapest, fastest = (tried.choice(int(tried.best_first(aim)[0])) for aim in ("cost", "total"))
     # Of the best counts, the share of the draws in which the first one is the best that keeps the limits.
     curves = curves_of(result, {name: cells[compared] for name, cells in tried.columns.items()})
-    drawn = np.exp(curves.paths) / tried.central[compared]
+    drawn = np.exp(curves.likely) / tried.central[compared]
     total, cost = (drawn * amounts[name][compared] for name in ("total", "cost"))
     aims = {"total": total, "cost": cost}
     keeps_limits = (total <= deadline) & (cost <= budget)

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from genperf.arrays import Array, Columns, Index, Mask
 from genperf.discrepancy.form import features, positions
-from genperf.gaussian import normal_quantiles
+from genperf.discrepancy.sizes import STUDENT_FREEDOM
+from genperf.gaussian import normal_quantiles, student_tails
 from genperf.prediction import Member, distance_beyond, forecasts, stack_of
 from genperf.prediction.bands import mixture_quantiles, quantiles
 from genperf.prediction.member import pooled_covariance, pooled_root
@@ -95,6 +96,9 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
     #: Shape (draws,). They add up to one.
     weights: Array
     members: tuple[_MemberCurves, ...]
+    #: Whether probabilities are Student's: of a stack, whose held-out rows are weighed so. Normal ones of 75 to 95 %
+    #: come true too often (`experiments/accuracy/factors_told.py`).
+    student: bool = False
 
     @cached_property
     def paths(self) -> Array:
@@ -103,6 +107,13 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
         ends = np.cumsum([len(member.mean) for member in self.members])
         z = np.split(_scattered(len(self.weights), 1 + columns), ends[:-1])
         return np.vstack([member.paths(z_member) for member, z_member in zip(self.members, z, strict=True)])
+
+    @property
+    def likely(self) -> Array:
+        """Return `paths` from which probabilities are counted, shape (draws, rows)."""
+        if not self.student:
+            return self.paths
+        return self.mean + student_tails(self.paths - self.mean, STUDENT_FREEDOM, np.random.default_rng(0))
 
     @property
     def mean(self) -> Array:
@@ -127,6 +138,8 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
         chosen = generator.choice(len(self.weights), count, p=self.weights)
         zero = np.zeros(len(self.within))
         away = generator.multivariate_normal(zero, self.within, count, check_valid="ignore", method="eigh")
+        if self.student:
+            away = student_tails(away, STUDENT_FREEDOM, generator)
         return np.asarray(self.mean[chosen] + away)
 
     def ratios(self, over: Index | int, under: Index | int) -> Ratios:
@@ -184,7 +197,7 @@ def curves_of(
         in_covariance = len(covariances) or root.size
         shared = member.mean_variance(result.spread, far) + (0.0 if in_covariance else variance)
         curves.append(_MemberCurves(mean, covariances, scale, np.sqrt(shared), root))
-    return Curves(shares(members), tuple(curves))
+    return Curves(shares(members), tuple(curves), stack_of(members) is not None)
 
 
 def form_error(result: FitResult, member: Member, columns: Columns) -> tuple[Array, Array]:

@@ -446,13 +446,13 @@ class Search(Struct, frozen=True, eq=False):
 
     def drawn(self, columns: Columns) -> Columns:
         """Return configurations with the predictions of every draw, (draws, rows), in pairs with further ones."""
-        out = self._with_predictions(columns, lambda factors: np.exp(curves_of(self.result, factors).paths))
+        out = self._with_predictions(columns, lambda factors: np.exp(curves_of(self.result, factors).likely))
         count = len(shares(self.result.members))
         for place, (name, further_result) in enumerate(self.result.further.items()):
             if self.problem.reads(name):
                 share = shares(further_result.members)
                 pairs = np.random.default_rng((self.result.seed, place)).choice(len(share), size=count, p=share)
-                out[name] = np.exp(curves_of(further_result, self._factors(columns)).paths)[pairs]
+                out[name] = np.exp(curves_of(further_result, self._factors(columns)).likely)[pairs]
         return out
 
     def _with_predictions(self, columns: Columns, predict: Callable[[Columns], Array]) -> Columns:
