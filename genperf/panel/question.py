@@ -180,7 +180,10 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     # Where nothing of the question is known all is refused: it keeps its names, which the next step finds nowhere.
     is_known = bool(settings.at or settings.notes or "why" in options)
     spelled = {*legend.columns, *map(counted_noun, legend.columns)}
-    refused = {name: at[name] for name in absent if name in at and not (is_known and not misspelt(name, spelled))}
+    # `Perlmutter` of `Perlmutter time (s)` is part of a name, and not misspelt.
+    of_names = {word for name in legend.columns for word in words_in(name)}
+    refusing = [n for n in absent if not is_known or (misspelt(n, spelled) and n.lower() not in of_names)]
+    refused = {name: at[name] for name in refusing if name in at}
     absent = [] if refused else absent
     notes = (*(notes_of_absent(absent) if absent else ()), *settings.notes)
     return Requested(settings.at | refused, notes, tuple(absent), wanted, settings.names, options)

@@ -1041,6 +1041,12 @@ def _without_rows_of_others(source: Source) -> Source:
             means, spreads, sums = (
                 {c for c in texts if isinstance(c, str) and of.fullmatch(c)} for of in (_MEAN, _SPREAD, _SUM)
             )
+            # `linear` may be a kind of attention, and no ideal.
+            means |= {
+                c
+                for c in texts
+                if isinstance(c, str) and c.strip().lower() in {*words_of("columns.ideal")} - {"linear"}
+            }
             # `mean` beside `p95` and `max` is what was measured.
             runs = [c for c in texts - means - spreads if not _STATISTIC.fullmatch(str(c).strip().lower())]
             of_others = means | spreads if runs else spreads
@@ -1220,7 +1226,9 @@ def _unit_of_caption(source: Source) -> dict[str, str]:
     if of_their_kind := {n: unit for text in stated for n, unit in _of_its_kind(source, text).items()}:
         return of_their_kind
     unit = next(iter(stated), "x" if relative else "")
-    if not unit or any(header_of(name).kind for name in source.cells):
+    # Of `throughput in img/s (time in s)` either may be meant.
+    kinds = {header_of(f"x ({text})").kind for text in stated}
+    if not unit or kinds >= {"rate", "time"} or any(header_of(name).kind for name in source.cells):
         return {}
     # A number may have a mark beside it, and no unit of its own.
     columns = {n: cells for n, cells in source.cells.items() if n == "value" or "value" not in source.cells}

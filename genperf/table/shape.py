@@ -92,8 +92,10 @@ _UNNAMED = late(r"(?<![^\W_])(\d+)x(\d+)(?![^\W_])")
 _LETTERS_FIRST = late(r"(?<![^\W_])n(\d+)[_\-]?[gc](\d+)(?![^\W_])", re.IGNORECASE)
 #: `8worker4pserver`
 _GLUED = late(r"(?:\d+[^\W\d_]{3,}){2,}")
-#: `9 (36 GPUs)`
-_IN_BRACKETS = late(r"\s*\d+[^()]*\(\s*(?P<number>\d+)\s*(?P<word>[^\W\d_]+)\s*\)\s*")
+#: `9 (36 GPUs)`, `16 GPUs (2 nodes)`, `64 (8x8)`
+_IN_BRACKETS = late(
+    r"\s*(?P<count>\d+)[^()]*\(\s*(?P<number>\d+)\s*(?:(?P<word>[^\W\d_]{2,})|[x×]\s*(?P<each>\d+))\s*\)\s*"
+)
 _AT_END = late(r"\s*\(\s*\d+\s*[^\W\d_]+\s*\)\s*$")
 #: A count before what is counted: `8xA100`, `2x8xH100`, `4 × V100`, `8 GPUs (NVLink)`.
 COUNTED = late(
@@ -177,7 +179,11 @@ def melted(source: Source) -> Source:
         source, families = source.renamed({corner: below}), [replace(f, count=beside) for f in families]
         corner = below
     names = labels(source.columns[corner]).tolist()
-    names_counts = canonical_of(corner) is not None or LOAD_IN_WORDS.fullmatch(plain_name(corner)) is not None
+    names_counts = (
+        counts_scale(corner)
+        or canonical_of(corner) is not None
+        or LOAD_IN_WORDS.fullmatch(plain_name(corner)) is not None
+    )
     of_headers = families[0].count == _COUNT and names_counts and "name" not in source.columns
     if of_headers and not mostly_numbers(names) and not any(header_of(name).kind for name in names):
         # `GPUs | 1 | 2 | 4` above named rows: the corner names the headers.
@@ -187,6 +193,8 @@ def melted(source: Source) -> Source:
     counts = sorted({n for family in families for n in family.columns.values()})
     values = {family.value: {n: c for c, n in family.columns.items()} for family in families}
     long = _stacked(source, count, counts, values, ", the repeat" if repeated else "")
+    in_brackets = {} if repeated else counts_beside(count, long.headers[families[0].value].tolist())
+    long = replace(long, cells={**in_brackets, **long.cells})
     return _spread(long, count, families[0].value) if len(families) == 1 and not repeated else long
 
 
@@ -932,13 +940,23 @@ def _with_the_word_before(word: str, names: Sequence[str]) -> str:
 
 
 def counts_beside(column: str, cells: Sequence[Any]) -> dict[str, AnyArray]:
-    """Return what brackets in every cell of a count count as well: the GPUs of `9 (36 GPUs)`; nothing without them."""
+    """Return what brackets in cells of a count count as well: the GPUs of `9 (36 GPUs)`, the nodes of `64 (8x8)`.
+
+    Without brackets as few devices as one node has, `8 GPUs` beside `16 GPUs (2 nodes)`, are of one.
+    """
     matches = [_IN_BRACKETS.fullmatch(str(cell)) for cell in cells]
-    word = matches[0]["word"] if matches and matches[0] is not None else ""
-    alike = {match["word"].lower().removesuffix("s") if match is not None else "" for match in matches}
-    if not word or len(alike) > 1 or meant_by(word) not in LEVELS or meant_by(word) == meant_by(column):
+    counts = [(int(m["count"]), int(m["number"]), m["each"]) for m in matches if m is not None]
+    words = {(m["word"] or "node").lower().removesuffix("s") for m in matches if m is not None}
+    word = next((m["word"] or "nodes" for m in matches if m is not None), "")
+    are_grids = all(count == number * int(each) for count, number, each in counts if each)
+    if len(words) != 1 or not are_grids or meant_by(word) not in LEVELS or meant_by(word) == meant_by(column):
         return {}
-    return {_plural(word): np.array([int(match["number"]) for match in matches if match is not None], dtype=object)}
+    single = [re.match(r"\d+", str(cell)) for cell, match in zip(cells, matches, strict=True) if match is None]
+    sizes = {count / number for count, number, _ in counts}
+    of_one = len(sizes) == 1 and all(of is not None and int(of[0]) <= min(sizes) for of in single)
+    if single and not (of_one and meant_by(word) == "nodes"):
+        return {}
+    return {_plural(word): np.array([1 if match is None else int(match["number"]) for match in matches], dtype=object)}
 
 
 def _spelled_out(word: str, column: str, words: Collection[str]) -> str:

@@ -88,6 +88,7 @@ _TAG = late(r"</?[a-z]+\s*/?>")
 _GRID_HEAD = late(r"(?m)^\s*\+(?:=+\+)+\s*$")
 #: `gpus: 1, 2, 4`
 _LIST = late(r"[:=]\s*[\[(]?\d+\s*,\s*\d")
+_OF_DEVICES = any_of("cells.devices", "cells.kinds_of_devices")
 #: Before a title and behind it: `- ### Strong scaling:`
 _TITLE_MARKS = late(r"^[\s#*>+=-]+|[\s#*:：=-]+$")
 #: `** Reading, no cache`, `== ResNet-50, fp16 ==`
@@ -167,7 +168,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     if any(row[0] and not row[-1] for _, row in fullest[1 : MOST_LEVELS + 2]):
         fullest = _stacked(fullest)
     below_header, steps = (fullest, []) if drawn else _with_header(text, fullest, separator)
-    tables = _tables(below_header, drawn=text if drawn else "")
+    tables = _tables(below_header, text=text, drawn=drawn)
     if "#" in text:
         likeliest, steps_to_table, title = tables[0]
         # `# training time (h)` among the few lines above the header.
@@ -218,6 +219,16 @@ def _with_baseline(source: Source, lines: Sequence[str]) -> Source:
 
 def _with_settings_around(source: Source, above: Sequence[str], below: Sequence[str]) -> Source:
     """Return a table with the settings of all its runs that the lines around it state: `# world_size: 16`, a price."""
+    for letter in (name for name in source.cells if len(name) == 1):
+        full = re.compile(rf"(?<!\w){re.escape(letter)} ?[x×*] ?(\d\d?) (?i:{_OF_DEVICES})")
+        if sizes := {of[1] for line in above for of in full.finditer(line)}:
+            # `N×8 V100` above `N`: it counts nodes of eight.
+            cells = {
+                **source.renamed({letter: f"Nodes, {letter}"}).cells,
+                "devices_per_node": np.full(len(source), min(sizes), dtype=object),
+            }
+            note = step(f"'{letter}' counts nodes of {min(sizes)} devices")
+            source = replace(source, cells=cells, steps=(*source.steps, note))
     # The nodes of a job are no count of runs that it starts with 1, 2, 4 ranks.
     upright = melted(source)
     of_columns = {*map(canonical_of, upright.cells)}
@@ -505,12 +516,14 @@ def _spans(used: Sequence[bool]) -> list[tuple[int, int]]:
     return [(k, next((end for end in range(k, len(used)) if not used[end]), len(used))) for k in starts]
 
 
-def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn: str = "") -> list[Titled]:
+def _tables(
+    records: Sequence[Record], header_lines: Collection[int] = (), text: str = "", drawn: bool = False
+) -> list[Titled]:
     """Return the tables of a text, the likeliest first (`_likeliest`); tables of the same columns are one."""
     rows, lines, rules = [row for _, row in records], {line for line, _ in records}, set[int]()
     if drawn:
         # Below a header of Markdown stands a rule with rows below, and above it none.
-        rules = _rules(drawn)
+        rules = _rules(text)
         header_lines = {line - 1 for line in rules if line - 2 not in rules and line + 1 in lines}
     # Lines of one cell above a header are left out; one alone is its title.
     several_cells = next((k for k, row in enumerate(rows[:FIRST_ROWS]) if sum(map(bool, row)) > 1), 0)
@@ -539,7 +552,7 @@ def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn
             if any(parts_of(cell) for _, row in table_rows for cell in row):
                 notes.append(f"another table is left out, from line {k} on: {listed(names, 6)}")
         steps = [*map(step, notes)]
-        ranked.append(_as_one(alike, steps, drawn) if len(alike) > 1 else (alike[0][1], steps, alike[0][0]))
+        ranked.append(_as_one(alike, steps, text) if len(alike) > 1 else (alike[0][1], steps, alike[0][0]))
     return ranked
 
 
@@ -641,13 +654,13 @@ def _likeliest(tables: Sequence[Sequence[Record]], titles: Sequence[str]) -> int
     )
 
 
-def _as_one(same: Sequence[tuple[str, list[Record]]], notes: list[Note], drawn: str) -> Titled:
+def _as_one(same: Sequence[tuple[str, list[Record]]], notes: list[Note], whole_text: str) -> Titled:
     """Return several tables of the same columns, with their titles, as one; its steps and its title."""
     start, header = same[0][1][0]
     text = f"{len(same)} tables of the same columns read as one"
     titles = [title for title, _ in same]
     if len({*titles} - {""}) < len(same):
-        headings = _titles_within(drawn, [table[0][0] for _, table in same])
+        headings = _titles_within(whole_text, [table[0][0] for _, table in same])
         pairs = zip(headings, titles if len({*titles}) > 1 else [""] * len(titles), strict=True)
         titles = [h if h.endswith(title) else ", ".join(filter(None, (h, title))) for h, title in pairs]
     # Of each column, the different cells that each table has in it.
@@ -1062,7 +1075,7 @@ def _titles_within(text: str, starts: Sequence[int]) -> list[str]:
     chains, fenced = dict[int, tuple[str, ...]](), False
     for number, line in enumerate(text.splitlines(), 1):
         fenced ^= line.lstrip().startswith("```")
-        if not fenced and (heading := re.match(r"\s*(#+)\s+(.*?)[\s#]*$", line)) is not None:
+        if not fenced and (heading := re.match(r"\s*(#+)\s+(.*?)[\s#,;]*$", line)) is not None:
             within = {level: title for level, title in within.items() if level < len(heading[1])}
             within[len(heading[1])] = heading[2]
         chains[number] = tuple(within.values())

@@ -217,8 +217,9 @@ def header_of(column: str) -> Header:
         return replace(rate, shared=True, **({"level": "nodes"} if each["node"] else {}))
     if multiple := _MULTIPLE_BEHIND.fullmatch(text):
         rate = header_of(f"{_MULTIPLES.get(multiple['multiple'].lower(), multiple['multiple'])} {multiple['rate']}")
-        # Behind a blank a letter may name a variant, but for a rate of an hour or a day.
-        if rate.kind == "rate" and (multiple["bracket"] or rate.unit != "s" or len(multiple["multiple"]) > 1):
+        # Behind a blank a capital may name a variant, but for a rate of an hour or a day.
+        is_multiple = multiple["bracket"] or rate.unit != "s" or multiple["multiple"] not in ("M", "B")
+        if rate.kind == "rate" and is_multiple:
             return rate
     # `throughput/device/samples_per_sec` is a rate at the end of a path.
     path, _, metric = text.rpartition("/")
