@@ -249,9 +249,7 @@ def verify(
     if not comparable.any():
         columns, of_model = ", ".join(new.group), listed([", ".join(names) for names in groups])
         hint = f"runs of {columns} as in {of_model}; or earlier runs, as a table, in the place of a model"
-        if new.group and len(session_columns(new.group)) == len(new.group):
-            # Sessions that became groups are repeats of one series.
-            hint = f"each {columns} is a series of this model: fit with --repeat {new.group[0]}, or verify a table"
+        hint = _hint_of_sessions(schema) or hint
         raise TableError("all runs are new: there is nothing to compare with", hint=hint, where=new.source)
     rows, names = written[comparable], [*new.group, *(factor.name for factor in new.factors)]
     configurations, named = rows[names], [name for name in names if schema.derived.get(name) != "1"]
@@ -322,9 +320,19 @@ def _new_runs(sources: Sequence[str | Path | pd.DataFrame], schema: Schema) -> T
     source = open_files(paths) if paths else open_source(sources[0])
     try:
         return read_as(source, schema, **ending_column(source.cells))
-    except OnlyFailuresError as error:
+    except TableError as error:
+        if not isinstance(error, OnlyFailuresError):
+            error.hint = _hint_of_sessions(schema) or error.hint
+            raise
         what = f"{error.message.partition(':')[0]}: none can be compared with its prediction"
         raise TableError(what, hint="see why they failed, then verify runs that succeeded", where=error.where) from None
+
+
+def _hint_of_sessions(schema: Schema) -> str:
+    """Return what to do where sessions, which are repeats of one series, became the groups of a model."""
+    is_session = bool(schema.group) and len(session_columns(schema.group)) == len(schema.group)
+    names = ", ".join(schema.group)
+    return f"each {names} is a series of this model: fit with --repeat {names}, or verify a table" if is_session else ""
 
 
 def session_columns(columns: Iterable[str]) -> list[str]:
@@ -345,15 +353,24 @@ def _history(earlier: Table | None, schema: Schema, new: pd.DataFrame) -> tuple[
         residuals, sessions = np.log(earlier.measured) - means[place], session_columns(map(str, before.columns))
         sd = float(np.sqrt(np.sum(residuals**2) / max(len(place) - len(runs), 1)))
         # A configuration of one run shows nothing of how runs vary, and without a column all are of one session.
-        # Sessions follow each other as the source has them.
-        names = before[sessions[0]].astype(str).to_numpy() if sessions else np.zeros(len(place))
+        names = before[sessions[0]].astype(str).to_numpy() if sessions else np.full(len(place), "")
         repeated = np.argsort(before.index)
         repeated = repeated[runs[place[repeated]] > 1.0]
+        repeated = repeated[:: -1 if _is_newest_first(pd.unique(names[repeated])) else 1]
         history = History(means, runs, sd, residuals[repeated], pd.factorize(names[repeated])[0])
     if not history.runs.size or history.freedom < FEWEST_FREEDOM:
         return History(), np.full(len(new), -1)
     number = number_rows(pd.concat([before[new.columns], new]), [*new.columns])[len(before) :]
     return history, np.where(number < len(history.runs), number, -1)
+
+
+def _is_newest_first(names: Iterable[str]) -> bool:
+    """Return whether sessions follow each other backwards, by the dates or the numbers that are their names."""
+    numbers = [[*map(int, re.findall(r"\d+", name))] for name in names]
+    are_dates = all(re.fullmatch(r"[^\W\d]*\W?\d[\d\WTZ]*", name) for name in names)
+    # `20/11/2026` and `11/20/2026`.
+    falls = [sorted(of, reverse=True) == of for of in (numbers, [number[::-1] for number in numbers])]
+    return len(numbers) > 1 and are_dates and any(falls)
 
 
 def _fitted_again(fitted: Model, earlier: Table | None, new: Table, seed: int) -> Model:

@@ -107,7 +107,10 @@ def run_answer(row: Mapping[str, Any], at: Mapping[str, str] | None = None, ques
     at = {name: text for name, text in (at or {}).items() if name != SCALE or re.search(r"\d", text)}
     at = at or ({SCALE: str(row[OF_MACHINE])} if OF_MACHINE in row else {})
     row = {name: cell for name, cell in row.items() if name != OF_MACHINE}
-    if options := {name.removeprefix("--"): row[name] for name in row if name.startswith("--")}:
+    options = {name.removeprefix("--"): row[name] for name in row if name.startswith("--")}
+    if there := options.pop("at", ""):
+        at = at or {SCALE: there}
+    if options:
         of_words = question_of(**{"tokens": question.training.tokens or row.get("tokens"), **options})
         training = replace(of_words.training, peak=question.training.peak or of_words.training.peak)
         price, plan = question.price or of_words.price, question.plan or of_words.plan
@@ -294,6 +297,11 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
     shape: dict[str, Any] = {name: numbers[name] for name in ("active", "layers", "hidden") if name in numbers}
     name = str(named.get("network", f"{three_digits(size)} parameters" if size else ""))
     network = attempted(network_named, name, "active" in shape) if "network" in named else TrainedNetwork(name)
+    layers, hidden = (numbers.get(of, 0.0) for of in ("layers", "hidden"))
+    if layers and hidden and not size and (isinstance(network, GenperfError) or not network.parameters):
+        # A layer has 12·hidden² parameters.
+        size = 12.0 * layers * hidden**2 + numbers.get("vocabulary", 0.0) * hidden
+        name = name or f"{layers:g} layers of {hidden:g}"
     if isinstance(network, TrainedNetwork) and not size and shape.get("layers", network.layers) < network.layers:
         what = f"layers={shape['layers']:g} are fewer than the {network.layers:g} of {network.name}"
         network = GenperfError(what, hint="add the parameters of what ran: params=4B")

@@ -54,6 +54,10 @@ UNREAD = "not read"
 OF_MACHINE = "--at"
 #: Days of a longer time.
 DAYS_OF = {"week": 7, "month": 30}
+#: Another count behind the run, which is asked about.
+_GOAL = re.compile(
+    _FORMS.written(r"(?i)(?<!\S)(?:on|using|at) (\d+) ?(?:[x×*] ?)?(?:<device>s?|(<name>))(?: <device>s?)?(?!\S)")
+)
 #: A share of which nothing more is said.
 _ALONE = re.compile(_FORMS.written(r"(?<!\S)(<number> ?%)(?= [|~]|\s*$)"))
 #: A number that may be a rate: 76800, 76.8k, 76800/s, the 76 of 76 800; the 3.1 of a network's name is none, nor 124M.
@@ -192,7 +196,12 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     if not device:
         if row.keys().isdisjoint(("mfu", "tflops", "busbw")) or re.search(r"\.[a-z]+(?!\S)", text):
             return {}
-        raise GenperfError("no device of the run is known", hint="8xh100 7B 76800tok/s; of another device --peak 312T")
+        hint = (
+            "8xh100 all_reduce 470GB/s"
+            if "collective" in row
+            else "8xh100 7B 76800tok/s; of another device --peak 312T"
+        )
+        raise GenperfError("no device of the run is known", hint=hint)
     counts = (number_of(cell) for name, cell in row.items() if meaning_of(name) == "workers")
     count = row.setdefault("devices", next(filter(None, counts), 1.0))
     of_a_node, nodes = (number_of(row.get(name, "")) or 0.0 for name in ("devices_per_node", "nodes"))
@@ -264,6 +273,11 @@ def _machine_of(text: str) -> tuple[dict[str, Any], str]:
     row, rest = (row, rest) if row else _machine_behind_words(text)
     if not row:
         return {"device": rate_with_device} if rate_with_device else {}, text
+    for goal in _GOAL.finditer(rest):
+        # `8xh100 7B 76.8k tok/s, 1T tokens on 64 H100s`
+        is_same = goal[2] is None or device_in(goal[2]) is device_in(row["device"])
+        if is_same and row.get("devices", number_of(goal[1])) != number_of(goal[1]):
+            row, rest = row | {"--at": goal[1]}, rest.replace(goal[0], _READ)
     while (device := device_in(row["device"])) is not None:
         row_behind, others = _machine_behind_words(rest)
         if device_in(row_behind.get("device", "")) is not device:

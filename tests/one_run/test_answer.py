@@ -51,8 +51,8 @@ def test_a_source_counts_once_whatever_its_number_of_runs() -> None:
 
 
 def test_days_and_cost_follow_from_one_run(shell: Shell) -> None:
-    words = ("ask", "8xh100", "7B", "76800tok/s", "bf16", "--tokens", "1T", "--price", "16/node/h", "--json")
-    here, there = (json.loads(done(shell, *words, *more)) for more in ((), ("--at", "64xh100")))
+    words = ("ask", "8xh100", "7B", "76800tok/s", "bf16", "--tokens", "1T", "--price", "16/node/h")
+    here, there, said = (reply(shell, *words, *of) for of in ((), ("--at", "64xh100"), ("on", "64", "h100s")))
     # 1e12 / 76800 / 86400 d on the counts of the run.
     assert here["training"]["days"] == pytest.approx(150.7, rel=0.01)
     training = there["training"]
@@ -60,7 +60,7 @@ def test_days_and_cost_follow_from_one_run(shell: Shell) -> None:
     # The second node is not known: the upper end is far, the lower one near.
     assert training["days_upper"] > 1.5 * training["days"] > 1.5 * training["days_lower"]
     assert training["cost"] == pytest.approx(training["days"] * 24.0 * 64.0 * 2.0)
-    assert (training["verdict"], training["nodes"]) == ("extrapolating-blind", 8.0)
+    assert (said["training"], training["verdict"], training["nodes"]) == (training, "extrapolating-blind", 8.0)
     assert training["next"] == "measure 16 devices on 2 nodes"
     assert "at 16 per node-hour" in there["sentences"]["card"].replace("\n          ", " ")
     assert set(there["normal"]) >= {"of", "value", "percentile", "median", "low", "high", "runs", "sources"}

@@ -63,9 +63,9 @@ def test_runs_of_each_group_are_compared_by_the_batch_of_their_group(shell: Shel
         assert [run["place"] for run in answer["runs"]] == ["slower", "slower"]
 
 
-@pytest.mark.parametrize("header", ["Build ID", "commit_sha", "git revision", "night"])
-def test_a_session_has_many_headers(shell: Shell, header: str) -> None:
-    runs_of(8).rename(columns={"build": header}).to_csv("renamed.csv", index=False)
+@pytest.mark.parametrize(("header", "by"), [("Build ID", 1), ("commit_sha", -1), ("git revision", 1), ("run_id", -1)])
+def test_a_session_has_many_headers_and_the_latest_may_be_first(shell: Shell, header: str, by: int) -> None:
+    runs_of(8)[::by].rename(columns={"build": header}).to_csv("renamed.csv", index=False)
     printed = [shell("verify", history, "slow.csv")[:2] for history in ("renamed.csv", "history.csv")]
     assert printed[0] == printed[1]
 
