@@ -330,9 +330,9 @@ def _new_runs(sources: Sequence[str | Path | pd.DataFrame], schema: Schema) -> T
 
 def _hint_of_sessions(schema: Schema) -> str:
     """Return what to do where sessions, which are repeats of one series, became the groups of a model."""
-    is_session = bool(schema.group) and len(session_columns(schema.group)) == len(schema.group)
-    names = ", ".join(schema.group)
-    return f"each {names} is a series of this model: fit with --repeat {names}, or verify a table" if is_session else ""
+    sessions = session_columns(schema.group)
+    names = ", ".join(sessions) if len(sessions) == len(schema.group) else ""
+    return names and f"each {names} is a series of this model: fit with --repeat {names}, or verify a table"
 
 
 def session_columns(columns: Iterable[str]) -> list[str]:

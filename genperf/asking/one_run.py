@@ -107,10 +107,7 @@ def run_answer(row: Mapping[str, Any], at: Mapping[str, str] | None = None, ques
     at = {name: text for name, text in (at or {}).items() if name != SCALE or re.search(r"\d", text)}
     at = at or ({SCALE: str(row[OF_MACHINE])} if OF_MACHINE in row else {})
     row = {name: cell for name, cell in row.items() if name != OF_MACHINE}
-    options = {name.removeprefix("--"): row[name] for name in row if name.startswith("--")}
-    if there := options.pop("at", ""):
-        at = at or {SCALE: there}
-    if options:
+    if options := {name.removeprefix("--"): row[name] for name in row if name.startswith("--")}:
         of_words = question_of(**{"tokens": question.training.tokens or row.get("tokens"), **options})
         training = replace(of_words.training, peak=question.training.peak or of_words.training.peak)
         price, plan = question.price or of_words.price, question.plan or of_words.plan
@@ -298,7 +295,7 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
     name = str(named.get("network", f"{three_digits(size)} parameters" if size else ""))
     network = attempted(network_named, name, "active" in shape) if "network" in named else TrainedNetwork(name)
     layers, hidden = (numbers.get(of, 0.0) for of in ("layers", "hidden"))
-    if layers and hidden and not size and (isinstance(network, GenperfError) or not network.parameters):
+    if layers * hidden and not size and (isinstance(network, GenperfError) or not network.parameters):
         # A layer has 12·hidden² parameters.
         size = 12.0 * layers * hidden**2 + numbers.get("vocabulary", 0.0) * hidden
         name = name or f"{layers:g} layers of {hidden:g}"
@@ -344,24 +341,18 @@ def _with_rate_of_column(run: TrainingRun, row: Mapping[str, float], name: str) 
     sample, header = run.network.sample, header_of(name)
     counted = "step" if header.kind == "time" else header.counted
     is_step, other_samples = counted in STEP_WORDS, {"images", "frames"} if sample == "tokens" else {"tokens"}
-    if counted in other_samples or (header.shared and header.counted in STEP_WORDS):
-        what = f"{run.network.name} is trained on {sample}, and the rate is of {counted}"
-        raise GenperfError(what, hint=f"a rate in {sample}/s, or another network")
+    is_other = counted in other_samples or (header.shared and header.counted in STEP_WORDS)
     columns = {n: np.array([v]) for n, v in row.items() if n == name or header_of(n).kind not in ("rate", "time")}
     table = Recognised(source_of_columns(columns, "the run"), want=name, alone=True).table()
     batch, global_batch = table.panel.find("batch"), table.panel.find("global_batch")
     batched = batch.name if batch is not None and global_batch is None and run.devices > 1.0 else ""
     is_open = plain_name(batched) in words_of("columns.batch_of_any")
-    if is_open and is_step:
-        what = f"{batched}={row[batched]:g} may be of each device or of all"
-        raise GenperfError(what, hint=f"gbs={row[batched]:g} of all, or batch_per_gpu={row[batched]:g} of each")
     quantities = quantities_of(table.panel, {} if sample == "tokens" else {"sequence": ONE})
-    # A setting is asked for where nothing gives what the rate in samples reads.
-    if lacking := [name for name, of in {"seq=2048": "sequence", "gbs=256": "work"}.items() if not quantities.has(of)]:
-        speed = f"{counted} a second" if counted else "a rate without a unit"
-        what = f"{'the time of a step' if header.kind == 'time' else speed} may be of any number of {sample}"
-        hint = f"add {' and '.join(lacking)}, or give {'tok' if sample == 'tokens' else 'img'}/s"
-        raise GenperfError(what, hint=hint)
+    lacking = [setting for setting, of in _TABLES["settings"].items() if not quantities.has(of)]
+    facts = {"name": run.network.name, "sample": sample, "counted": counted, "lacking": " and ".join(lacking)}
+    are = {"is_time": header.kind == "time", "is_other": is_other, "is_open": is_open and is_step}
+    unit = "tok" if sample == "tokens" else "img"
+    _refuse("unknown_rate", {**facts, **are, "unit": unit, "batch": batched, "of_batch": row.get(batched)})
     rate = float(values_of(quantities.node("tokens_per_s"), {**table.columns, table.target.name: table.measured})[0])
     samples = None if is_open else table.panel.node("global_batch")
     of_a_step = 0.0 if samples is None else run.sequence * float(values_of(samples, table.columns)[0])
@@ -499,11 +490,9 @@ def _usual_mistake(run: TrainingRun, utilisations: Mapping[str, float], claimed:
     ends = [utilisations.get(name, 0.0) * end for name, (_, *both) in conventions_of(run).items() for end in both]
     of_shape = {"seq=": run.sequence, "layers=": run.network.layers, "hidden=": run.network.hidden}
     lacking = ", ".join(setting for setting, value in of_shape.items() if not value)
-    if lacking and min(ends, default=1.0) < claim < max(ends, default=0.0):
-        return f"{figure} is {share} by {nearest}; attention may be the difference: add {lacking}"
-    if nearest == PRINTED:
-        return f"{figure} is not the {share} of the TFLOP/s that the run prints"
-    return f"{figure} fits no convention: the nearest is {share} by {nearest}"
+    is_between = bool(lacking) and min(ends, default=1.0) < claim < max(ends, default=0.0)
+    facts = {"figure": figure, "share": share, "nearest": nearest, "lacking": lacking, "is_between": is_between}
+    return _rows_of("unexplained", facts | {"is_printed": nearest == PRINTED})[0][0]
 
 
 def conventions_of(run: TrainingRun) -> dict[str, list[float]]:

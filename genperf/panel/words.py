@@ -54,10 +54,6 @@ UNREAD = "not read"
 OF_MACHINE = "--at"
 #: Days of a longer time.
 DAYS_OF = {"week": 7, "month": 30}
-#: Another count behind the run, which is asked about.
-_GOAL = re.compile(
-    _FORMS.written(r"(?i)(?<!\S)(?:on|using|at) (\d+) ?(?:[x×*] ?)?(?:<device>s?|(<name>))(?: <device>s?)?(?!\S)")
-)
 #: A share of which nothing more is said.
 _ALONE = re.compile(_FORMS.written(r"(?<!\S)(<number> ?%)(?= [|~]|\s*$)"))
 #: A number that may be a rate: 76800, 76.8k, 76800/s, the 76 of 76 800; the 3.1 of a network's name is none, nor 124M.
@@ -209,9 +205,9 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
         # `a100 devices_per_node=8 nodes=2` has 16.
         count, is_open = nodes * of_a_node, False
         row["devices"] = count
-    if asked_about := {row[name] for name in row if meaning_of(name) == "workers"} - {count, f"{count:g}"}:
+    if counts_behind := {row[name] for name in row if meaning_of(name) == "workers"} - {count, f"{count:g}"}:
         # `8 h100 7B 76k tok/s, 1T tokens on 64 gpus`
-        row[OF_MACHINE] = " or ".join(map(str, asked_about))
+        row[OF_MACHINE] = " or ".join(map(str, counts_behind))
     size = next((number_of(cell) for name, cell in row.items() if meaning_of(name) == "parameters"), None)
     name, rest = network_within(" ".join(rest.replace(":", " ").split()), size or 0.0)
     if share := _ALONE.search(rest):
@@ -273,11 +269,6 @@ def _machine_of(text: str) -> tuple[dict[str, Any], str]:
     row, rest = (row, rest) if row else _machine_behind_words(text)
     if not row:
         return {"device": rate_with_device} if rate_with_device else {}, text
-    for goal in _GOAL.finditer(rest):
-        # `8xh100 7B 76.8k tok/s, 1T tokens on 64 H100s`
-        is_same = goal[2] is None or device_in(goal[2]) is device_in(row["device"])
-        if is_same and row.get("devices", number_of(goal[1])) != number_of(goal[1]):
-            row, rest = row | {"--at": goal[1]}, rest.replace(goal[0], _READ)
     while (device := device_in(row["device"])) is not None:
         row_behind, others = _machine_behind_words(rest)
         if device_in(row_behind.get("device", "")) is not device:
