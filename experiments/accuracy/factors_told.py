@@ -525,6 +525,7 @@ def page_of(rows: pd.DataFrame) -> str:
         missed=missed(rows),
         stated=stated(rows),
         close=stated(close, ("model", "half")),
+        together=stated(close),
         promised=promised(rows),
     )
 
