@@ -25,6 +25,8 @@ SESSIONS, RUNS, LEVEL = 20, 4, 0.01
 THRESHOLDS = (0.05, 0.10, 0.20)
 #: Name → standard deviation of the sessions, and of a step of their random walk, in units of the noise.
 WORLDS = {"sessions alike": (0.0, 0.0), "sessions differ": (1.0, 0.0), "drift": (0.0, 0.3)}
+#: Sessions that differ by so little that a history does not show it.
+LITTLE = {"sessions differ a little": (0.55, 0.0)}
 NOISES, STEPS = (0.01, 0.03, 0.10), (0.0, 0.02, 0.05, 0.10, 0.20)
 
 #: What is taken for known of two new runs beside their history → the constants of `genperf.verification` that do it.
@@ -35,6 +37,7 @@ KNOWN = {
     "sessions are alike": {"NONE": 1.0 - 1e-12},
 }
 KNOWN["all three"] = {name: value for constants in KNOWN.values() for name, value in constants.items()}
+KNOWN |= {f"sessions are alike in {100 * of:.0f} %": {"NONE": of} for of in (0.5, 0.8, 0.9)}
 
 #: The quantile of a normal distribution that an alarm at the level needs.
 ALARM_AT = NormalDist().inv_cdf(1.0 - LEVEL)
@@ -44,7 +47,7 @@ def drawn(
     rng: np.random.Generator, noise: float, kind: str, step: float, runs: int = RUNS, new: int = RUNS
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return ln T of the earlier sessions, shape (sessions, runs), and of the new one, at as many of the counts."""
-    day, walk = (noise * size for size in WORLDS[kind])
+    day, walk = (noise * size for size in (WORLDS | LITTLE)[kind])
     levels = rng.normal(0.0, day, SESSIONS + 1) + np.cumsum(rng.normal(0.0, walk, SESSIONS + 1))
     earlier = levels[:SESSIONS, None] + rng.normal(0.0, noise, (SESSIONS, runs))
     return earlier, levels[SESSIONS] + rng.normal(0.0, noise, new) + np.log1p(step)
@@ -95,18 +98,19 @@ def three_times(worlds: int, noise: float = 0.03) -> pd.DataFrame:
 
 def with_more_known(worlds: int, noise: float = 0.03) -> pd.DataFrame:
     """Return how often two new runs raise an alarm where more is taken for known than `verify` does."""
-    columns = {"found": ("sessions alike", 3.0 * noise), "false alarms": ("sessions alike", 0.0)}
-    columns["false alarms of drift"] = ("drift", 0.0)
+    columns = {"found": ("sessions alike", 3.0 * noise, 2), "false alarms": ("sessions alike", 0.0, 2)}
+    columns["false alarms of drift"] = ("drift", 0.0, 2)
+    columns["of four runs that differ a little"] = ("sessions differ a little", 0.0, RUNS)
     rows = []
     for known, constants in KNOWN.items():
         usual = {name: getattr(verification, name) for name in constants}
         for name, value in constants.items():
             setattr(verification, name, value)
         row: dict[str, object] = {"taken for known": known}
-        for column, (kind, slower) in columns.items():
+        for column, (kind, slower, new) in columns.items():
             rng, raised = np.random.default_rng([len(column), 2]), 0
             for _ in range(worlds):
-                earlier, after = drawn(rng, noise, kind, 0.0, RUNS, 2)
+                earlier, after = drawn(rng, noise, kind, 0.0, RUNS, new)
                 raised += judged(earlier, after + slower)["verify"]
             row[column] = 100.0 * raised / worlds
         for name, value in usual.items():
@@ -188,5 +192,6 @@ def run(worlds: int = 4000, fits: int = 120) -> str:
         steps=steps,
         three=three,
         enough=int(three.loc[three["all are"] >= 95.0, "new runs"].min()),
+        by_two=float(three.loc[three["new runs"] == 2, "all are"].iloc[0]),
         fitted=with_a_fit(fits),
     )
