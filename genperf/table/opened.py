@@ -49,6 +49,7 @@ from genperf.table.text import (
     named_numbers,
     plain_table,
     read_delimited,
+    rows_below_levels,
     titled_numbers,
     titled_pairs,
     with_units,
@@ -606,7 +607,7 @@ def _not_delimited(text: str, name: str) -> Source | None:
 
 def _cut(text: str, name: str, above: int = 3) -> Source | None:
     """Read a table in columns whose cells may be empty, below so many lines; None for any other text."""
-    table = cut_table(text, above)
+    table = cut_table(text, above) or rows_below_levels(text)
     return None if table is None else read_delimited(table, name, "\t")
 
 

@@ -57,6 +57,7 @@ _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "s
 #: The line below the header of a Markdown table, or between the rows of a drawn one.
 _RULE = late(r"[ \t]*(?:[|+][ \t]*)?:?[-=]+:?[ \t]*(?:[|+][ \t]*:?[-=]+:?[ \t]*)*(?:[|+][ \t]*)?\r?$")
 _OF_A_RULE = frozenset("|+:-=")
+_OF_RULE = late(r"[-= ]+")
 #: A comma between thousands that has parted a header.
 _GROUPS = late(r"(\d)\n(\d{3})(?!\d)")
 _BEFORE_A_LETTER = late(r"(?<=\w\w)\n(?=[A-Za-z](?: ?[(\[][^\n()\[\]]*[)\]])?(?:\n|$))")
@@ -466,7 +467,11 @@ def _with_one_header(records: Sequence[Record]) -> list[Record]:
     # `samples/s | batch | batch` above `gpus | 32 | 64`: the corner names the values.
     is_corner = bool(lower[0]) and upper[0] not in over_several and (is_result(upper[0]) or is_relative(upper[0]))
     corner = f"{upper[0]} " if is_corner else ""
-    header = [f"{corner}{n} {b}".strip() if n in over_several else b or n for n, b in zip(above, lower, strict=True)]
+    # Behind `Time to train, min` no word follows its unit.
+    behind = {n for n in over_several if header_of(n).unit not in ("", "s", header_of(f"{n} x").unit)}
+    joined = [f"{b} {n}" if n in behind else f"{n} {b}" for n, b in zip(above, lower, strict=True)]
+    columns = zip(above, lower, joined, strict=True)
+    header = [f"{corner}{both}".strip() if n in over_several else b or n for n, b, both in columns]
     under = [k for k, name in enumerate(above) if name in over_several]
     beside = [name for k, name in enumerate(header) if k not in under]
     counts_below = bool(beside) and all(lower[k].isdecimal() for k in under)
@@ -585,7 +590,9 @@ def _at_headers(
         may_be_title = (len(filled) == 1 and (record[0] != "" or len(record) < 3)) or is_text_apart
         # `On p3.16xlarge (8 V100 each, $24.48/h):`
         is_sentence = any(cell.count("(") != cell.count(")") for cell in filled)
-        may_be_title |= (is_sentence or _HEADING.match(record[0]) is not None) and not any(map(parts_of, filled))
+        # `# of GPUs` is a header.
+        is_heading = _HEADING.match(record[0]) is not None and not counts_scale(record[0])
+        may_be_title |= (is_sentence or is_heading) and not any(map(parts_of, filled))
         if may_be_title and below and (line_below in header_lines or _begins(below[0], below[1:], header, True)):
             title, section = _TITLE_MARKS.sub("", " ".join(filled)), ""
         elif header and len(filled) == 1 and record[0] and below and _is_section(record[0], below[0], first_names):
@@ -902,6 +909,52 @@ def cut_table(text: str, above: int = 3) -> str | None:
     if not (has_count and all(map(any, is_number_cell)) and any(map(all, zip(*is_number_cell, strict=True)))):
         return cut_table("\n".join(lines[1:]), above - 1) if above else None
     return "\n".join(map("\t".join, rows))
+
+
+def rows_below_levels(text: str) -> str | None:
+    r"""Return a table in columns below a header of several lines, between tabs; None for another text.
+
+    It is cut where all rows of numbers are blank; a name above is one of the first column that it stands over.
+
+    >>> rows_below_levels("     1 node  2 nodes\nnet   img/s    img/s\nvit     410      790\nbert     92      180")
+    '\t1 node\t2 nodes\nnet\timg/s\timg/s\nvit\t410\t790\nbert\t92\t180'
+    """
+    lines = [line.expandtabs().rstrip() for line in text.splitlines() if line.strip()]
+    lines, width = [*itertools.filterfalse(_OF_RULE.fullmatch, lines)], max(map(len, lines), default=0)
+    if not 4 <= len(lines) <= FIRST_ROWS or width > MOST_NAMES:
+        return None
+    for count in range(2, min(MOST_LEVELS + 1, len(lines) - 1)):
+        body = lines[count:]
+        spans = _spans([any(line[k : k + 1].strip() for line in body) for k in range(width)])
+        rows = [[line[start:end].strip() for start, end in spans] for line in body]
+        numeric = [[_is_number(row[k]) for row in rows] for k in range(len(spans))]
+        if sum(map(all, numeric)) > 1 and not any(any(of) and not all(of) for of in numeric):
+            header = [_over_columns(line, spans) for line in lines[:count]]
+            header[:1] = [row[:1] if not any(row[1:]) else row for row in header[:1]]
+            scaled = any(counts_scale(cell) or COUNTED.match(cell) for row in header for cell in row)
+            if (
+                scaled
+                and (all(header[-1][1:]) or header[-1][0])
+                and not alike(*map(str.split, lines[count - 1 : count + 1]))
+            ):
+                return "\n".join(map("\t".join, (*header, *rows)))
+    return None
+
+
+def _over_columns(line: str, spans: Sequence[tuple[int, int]]) -> list[str]:
+    """Return the names of a line by the columns that they stand over; words of no number are one of each column."""
+    cells = [""] * len(spans)
+    for name in re.finditer(r"\S+(?: \S+)*", line):
+        over = [k for k, (start, end) in enumerate(spans) if start < name.end() and name.start() < end]
+        words = name[0].split()
+        if len(words) == len(over) and not any(map(_is_number, words)):
+            for k, word in zip(over, words, strict=True):
+                cells[k] = word
+        else:
+            middle = sum(name.span()) / 2.0
+            k = min(over or range(len(spans)), key=lambda k: k if over else abs(sum(spans[k]) / 2.0 - middle))
+            cells[k] = f"{cells[k]} {name[0]}".strip()
+    return cells
 
 
 def _begins(
