@@ -57,7 +57,6 @@ _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "s
 #: The line below the header of a Markdown table, or between the rows of a drawn one.
 _RULE = late(r"[ \t]*(?:[|+][ \t]*)?:?[-=]+:?[ \t]*(?:[|+][ \t]*:?[-=]+:?[ \t]*)*(?:[|+][ \t]*)?\r?$")
 _OF_A_RULE = frozenset("|+:-=")
-_OF_RULE = late(r"[-= ]+")
 #: A comma between thousands that has parted a header.
 _GROUPS = late(r"(\d)\n(\d{3})(?!\d)")
 _BEFORE_A_LETTER = late(r"(?<=\w\w)\n(?=[A-Za-z](?: ?[(\[][^\n()\[\]]*[)\]])?(?:\n|$))")
@@ -224,10 +223,8 @@ def _with_settings_around(source: Source, above: Sequence[str], below: Sequence[
         full = re.compile(rf"(?<!\w){re.escape(letter)} ?[x×*] ?(\d\d?) (?i:{_OF_DEVICES})")
         if sizes := {of[1] for line in above for of in full.finditer(line)}:
             # `N×8 V100` above `N`: it counts nodes of eight.
-            cells = {
-                **source.renamed({letter: f"Nodes, {letter}"}).cells,
-                "devices_per_node": np.full(len(source), min(sizes), dtype=object),
-            }
+            of_each = np.full(len(source), min(sizes), dtype=object)
+            cells = {**source.renamed({letter: f"Nodes, {letter}"}).cells, "devices_per_node": of_each}
             note = step(f"'{letter}' counts nodes of {min(sizes)} devices")
             source = replace(source, cells=cells, steps=(*source.steps, note))
     # The nodes of a job are no count of runs that it starts with 1, 2, 4 ranks.
@@ -419,7 +416,6 @@ def _stacked(records: list[Record]) -> list[Record]:
     place = next((k for k, is_first in enumerate(first_filled) if k and is_first), 0)
     names, below, width = rows[place][: filled[place]], records[start + place + 1 :], len(rows[0])
     last, is_pivot = len(names) - 1, place and len(below) > 1 and {*map(len, rows[place:])} == {width}
-    # Below a title of their own rows begin anew.
     if not is_pivot or not all(row[last] and any(row[last + 1 :]) for _, row in below):
         return records
     levels, of_values = dict[str, list[str]](), list[list[str]]()
@@ -590,8 +586,7 @@ def _at_headers(
         may_be_title = (len(filled) == 1 and (record[0] != "" or len(record) < 3)) or is_text_apart
         # `On p3.16xlarge (8 V100 each, $24.48/h):`
         is_sentence = any(cell.count("(") != cell.count(")") for cell in filled)
-        # `# of GPUs` is a header.
-        is_heading = _HEADING.match(record[0]) is not None and not counts_scale(record[0])
+        is_heading = _HEADING.match(record[0]) is not None and not counts_scale(record[0])  # `# of GPUs`
         may_be_title |= (is_sentence or is_heading) and not any(map(parts_of, filled))
         if may_be_title and below and (line_below in header_lines or _begins(below[0], below[1:], header, True)):
             title, section = _TITLE_MARKS.sub("", " ".join(filled)), ""
@@ -919,8 +914,9 @@ def rows_below_levels(text: str) -> str | None:
     >>> rows_below_levels("     1 node  2 nodes\nnet   img/s    img/s\nvit     410      790\nbert     92      180")
     '\t1 node\t2 nodes\nnet\timg/s\timg/s\nvit\t410\t790\nbert\t92\t180'
     """
-    lines = [line.expandtabs().rstrip() for line in text.splitlines() if line.strip()]
-    lines, width = [*itertools.filterfalse(_OF_RULE.fullmatch, lines)], max(map(len, lines), default=0)
+    filled = filter(None, map(str.rstrip, text.expandtabs().splitlines()))
+    lines = [line for line in filled if not _RULE.match(line.replace(" ", ""))]
+    width = max(map(len, lines), default=0)
     if not 4 <= len(lines) <= FIRST_ROWS or width > MOST_NAMES:
         return None
     for count in range(2, min(MOST_LEVELS + 1, len(lines) - 1)):
@@ -951,8 +947,7 @@ def _over_columns(line: str, spans: Sequence[tuple[int, int]]) -> list[str]:
             for k, word in zip(over, words, strict=True):
                 cells[k] = word
         else:
-            middle = sum(name.span()) / 2.0
-            k = min(over or range(len(spans)), key=lambda k: k if over else abs(sum(spans[k]) / 2.0 - middle))
+            k = over[0] if over else min(range(len(spans)), key=lambda k: abs(spans[k][0] - name.start()))
             cells[k] = f"{cells[k]} {name[0]}".strip()
     return cells
 
