@@ -499,7 +499,9 @@ class _Words(Meanings, dict=True):
         is_size = value[-1] in "BbMmT"
         # `13B model` beside a column of sizes, whose runs have no such name.
         is_size_of_name = is_size and self.sizes and name in self.legend.of_names and not self.cell(value)
-        if name and not (is_size and meant_by(name) == "parameters") and not is_size_of_name:
+        # `50M sequences` of runs that tell sequences/s at one `seq`
+        is_work = noun in self.work_counted and noun not in self.legend.columns
+        if name and not (is_size and meant_by(name) == "parameters") and not is_size_of_name and not is_work:
             return end, name, value
         if option := self.read_job(value, noun):
             return place + 2, *option

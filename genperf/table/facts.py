@@ -535,8 +535,8 @@ def plain_notes(text: str) -> str:
     """
     if len(text) > LONGEST_NOTES or not _BETWEEN.search(text):
         return text
-    if len({match["letters"].lower() for match in FORMS.row_in_letters.finditer(text)}) > 1:
-        text = FORMS.row_in_letters.sub(lambda row: f"{row['begin']}{_NUMBERS[row['letters'].lower()]} ", text)
+    if len({row["count"].lower() for row in FORMS.row_with_count.finditer(text)}) > 1:
+        text = _with_nouns_of_first(text)
     text = FORMS.title_of_pairs.sub(lambda of: f"{of['title']}:\n" + re.sub("[,;] (?:and )?", "\n", of["pairs"]), text)
     if len({match["number"] for match in FORMS.count_of_letter.finditer(text)}) > 1:
         text = FORMS.count_of_letter.sub(_count_of_letter, text)
@@ -569,6 +569,24 @@ def _with_pronouns_replaced(text: str) -> str:
         return f"{match['joint']}{what or 'that'}" if match["joint"] else match[0]
 
     return FORMS.pronoun.sub(named, text)
+
+
+def _with_nouns_of_first(text: str) -> str:
+    r"""Return a text whose rows begin with a count in digits and the noun that the row above them has.
+
+    >>> _with_nouns_of_first("- one node: 410\n- two: 790\n- 4: 1,530")
+    '- 1 node: 410\n- 2 node: 790\n- 4 node: 1,530'
+    """
+    noun, end = "", -1
+
+    def in_digits(row: re.Match[str]) -> str:
+        nonlocal noun, end
+        noun = row["noun"] or (noun if text.count("\n", end, row.start()) == 1 else "")
+        end = row.end()
+        count = _NUMBERS.get(row["count"].lower(), row["count"])
+        return f"{row['begin']}{count} {noun}{row['behind']}" if noun and end >= 0 else row[0]
+
+    return FORMS.row_with_count.sub(in_digits, text)
 
 
 def _with_units_of_titles(text: str) -> str:
@@ -1055,9 +1073,10 @@ def _add_settings_below(runs: Sequence[Run], lines: Sequence[str]) -> None:
     *_, last = [line for line in lines if line] or [""]
     facts = {key: value for key, value, unit in facts_of(last) if canonical_of(key) and not is_result(key, unit)}
     prices = {key: values[-1] for run in runs for key, values in run.values.items() if is_price(key)}
+    prices = prices or {key: value for key, value, _ in facts_of(last) if is_price(key)}
     if len(prices) == 1 and not any(map(is_price, chain.from_iterable(run.values for run in runs[:-1]))):
         # `…, 1024 chips = 4.49M tok/s. Price is $1.35/chip-hour.`
-        for run in runs[:-1]:
+        for run in (run for run in runs if prices.keys().isdisjoint(run.values)):
             run.add(*next(iter(prices.items())))
     of_each = FORMS.setting_of_each.fullmatch(last)
     if of_each is not None and canonical_of(of_each["key"]) is not None:
@@ -1067,7 +1086,6 @@ def _add_settings_below(runs: Sequence[Run], lines: Sequence[str]) -> None:
             run.add(of_each["key"], float(number_in(value)))
     counts = any(_is_count(key) and meant_by(key) not in (*WAYS, "devices_per_node") for key in facts)
     if len(runs) > 2 and not counts and not _has_result(last):
-        facts |= prices if len(prices) == 1 else {}
         of_others = {canonical_of(key) for run in runs[:-1] for key in run.values} - {None}
         for key in (key for key in facts if canonical_of(key) not in of_others):
             for run in runs[:-1]:
