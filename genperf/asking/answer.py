@@ -52,6 +52,7 @@ from genperf.words.answer import (
     verdict_line,
 )
 from genperf.words.growth import cost_unit, doubted_efficiency, in_cents, next_sentence, plan_line, plan_sentence
+from genperf.words.limit import MOST_NAMED
 from genperf.words.numbers import (
     MILLIONS,
     count_text,
@@ -189,8 +190,20 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
         """Return the sentences by their keys, with the verdict where that is blind, and what the runs lack."""
         fastest = fastest_text(self.facts) if self.facts is not None and "fastest" in keys else ""
         sentences = [self.sentences[key] for key in keys if key in self.sentences]
+        sentences += [self._parts_ahead] if "parts" in keys and self._parts_ahead else []
         sentences += [self.sentences["sure"]] if sentences and self.verdict == BLIND else []
         return [*([fastest] if fastest else []), *sentences, *self.lacking]
+
+    @property
+    def _parts_ahead(self) -> str:
+        """The largest parts of a step, as they are predicted beyond the counts at which they were measured."""
+        facts = self.facts
+        if facts is None or not facts.parts or facts.growth.target.count <= facts.parts[0].counts[1]:
+            return ""
+        parts = [value for value in self.answers if value.quantity in {part.column for part in facts.parts}]
+        largest = sorted(parts, key=lambda part: -part.value)[:MOST_NAMED]
+        texts = [f"{part.quantity} {part.ends(self.answers[0])}" for part in largest]
+        return prose(f"at {join_values(facts.place)} expect {listed(texts)}") if len(parts) == len(facts.parts) else ""
 
     @property
     def verdict(self) -> str:

@@ -23,6 +23,7 @@ from genperf.panel.question import SEVERAL, Requested
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table.cells import Source
 from genperf.table.content import head_of
+from genperf.vocabulary import any_of, late, words_of
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import is_relative
 from genperf.words.numbers import join_values
@@ -43,6 +44,9 @@ MEASURED = ("time", "throughput", "quantity")
 #: The options that give the columns of a table roles.
 ROLES = (*MEASURED, "extrinsic", "intrinsic", "categorical")
 
+_COST = late(any_of("requested.cost"))
+#: What a question of one word may be about.
+ONE_WORD = ("normal", "why", "cost", "next", "layout", "knee", "best")
 #: A run without a file: the count and the throughput.
 RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 #: What no word around a table holds that asks for a configuration (`64 GPUs`, `4*8`): a pattern, or the name of a file.
@@ -116,8 +120,11 @@ def split_words(texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]
     around = (*texts[:start], *texts[end:])
     words = " ".join(text for text in around if "=" not in text.strip("="))
     in_folder = any("/" in word.rstrip("/") and Path(word).parent.is_dir() for word in words.split())
-    # A word alone is a question where it names a quantity, `memory`, and else may be a file that is missing.
-    is_question = bool(re.search(r"\d|\S\s+\S", " ".join(around)) or header_of(words).kind or is_relative(words))
+    # A word alone is a question where it names a quantity or a topic, `memory`, `bottleneck?`, and else may be a file.
+    word = words.rstrip("?").lower()
+    is_topic = any(word in words_of(f"headers.{topic}") for topic in ONE_WORD) or _COST.fullmatch(word)
+    is_quantity = header_of(words).kind or is_relative(words)
+    is_question = bool(re.search(r"\d|\S\s+\S", " ".join(around)) or is_quantity or is_topic)
     if not places or in_folder or not is_question:
         return tuple(texts), ()
     paths, files = (word for word in words.split() if _PATH.search(word)), [*filter(os.path.isfile, texts[start:end])]

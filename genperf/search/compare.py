@@ -485,9 +485,9 @@ def _concatenated(numbers: Sequence[Array | None]) -> Array | None:
 def of_variants(result: FitResult) -> bool:
     """Tell whether the headers of a table name what could be compared, and no column of the model does."""
     has_levels = bool(result.schema.group) or any(len(factor.levels) > 1 for factor in result.schema.factors)
-    if has_levels or result.panel.legend is None:
+    if has_levels or result.panel.legend is None or result.panel.legend.parts:
+        # Parts of a step are no variants of its time.
         return False
-    # Phases of a step are no variants of its time.
     measured = result.schema.target.throughput or result.schema.target.column
     columns = {name: entry.values or entry.ends or entry.levels for name, entry in result.panel.legend.columns.items()}
     return any(measured in names.values() for names in variants_of(columns).values())
