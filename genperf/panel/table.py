@@ -692,8 +692,8 @@ def parting_notes(table: Table, scale: str) -> list[Note]:
     for name, cells in ((name, table.frame[name].to_numpy()) for name in table.unused if name in table.frame):
         # What the column has at the smallest and at the largest count, such as `a100` and `h100`.
         before, after = cells[order[[0, -1]]]
-        if {type(cell) for cell in cells} != {str} or {*cells} != {before, after}:
-            # It has other values, or empty cells.
+        if {type(cell) for cell in cells} != {str} or {*cells} != {before, after} or mostly_numbers([before, after]):
+            # It has other values, numbers such as a loss, or empty cells.
             continue
         first_counts, last_counts = (np.unique(counts[cells == machine]) for machine in (before, after))
         if first_counts[-1] < last_counts[0] and min(len(first_counts), len(last_counts)) > 1:

@@ -66,6 +66,8 @@ FAILURE_ENDS = 400
 #: Share of the lines that hold a fact, from which on a text that is no table is a log. A guess: warnings and tracebacks
 #: of a short run are up to four of five lines.
 FACT_SHARE = 0.1
+#: Lines below the last result that may tell of all runs; more are a log.
+MOST_BELOW = 4
 #: Steps up to which a run that failed has not measured anything: it warmed up.
 FEWEST_STEPS = 2
 #: Why a run has no result.
@@ -498,6 +500,7 @@ _COUNTS_IN_OTHER_WORDS: tuple[_Spelling, ...] = (
 )
 _SIZES_IN_OTHER_WORDS: tuple[_Spelling, ...] = (
     (("p", "P"), "glued_ways", _ways_apart),
+    ((" is ", " was ", " at ", " to ", " stay", " remain"), "size_that_stays", r"\g<size>="),
     (("b", "B"), "batch_of_each", r"batch per \g<device>: \g<value>"),
     (("b", "B"), "batch_of_one", _batch_of_one),
     (("(",), "count_in_brackets", r"(\g<key>=\g<value>)"),
@@ -1069,26 +1072,27 @@ def _words_of_statement(text: str) -> frozenset[str]:
 
 
 def _add_settings_below(runs: Sequence[Run], lines: Sequence[str]) -> None:
-    """Add to all runs of a line each the settings in the last line of the text, which tells no result, and a price."""
-    *_, last = [line for line in lines if line] or [""]
-    facts = {key: value for key, value, unit in facts_of(last) if canonical_of(key) and not is_result(key, unit)}
+    """Add to all runs of a line each the settings in the few lines below the last result, and a price."""
+    below = list(itertools.takewhile(lambda line: not _has_result(line), filter(None, reversed(lines))))
+    below = below if len(below) <= MOST_BELOW else below[:1]
     prices = {key: values[-1] for run in runs for key, values in run.values.items() if is_price(key)}
-    prices = prices or {key: value for key, value, _ in facts_of(last) if is_price(key)}
+    prices = prices or {key: value for line in below for key, value, _ in facts_of(line) if is_price(key)}
     if len(prices) == 1 and not any(map(is_price, chain.from_iterable(run.values for run in runs[:-1]))):
         # `…, 1024 chips = 4.49M tok/s. Price is $1.35/chip-hour.`
         for run in (run for run in runs if prices.keys().isdisjoint(run.values)):
             run.add(*next(iter(prices.items())))
-    of_each = FORMS.setting_of_each.fullmatch(last)
-    if of_each is not None and canonical_of(of_each["key"]) is not None:
-        # `Global batch: 1024, 2048, 4096` below three runs.
-        values = of_each["values"].replace(" /", ",").split(", ")
-        for run, value in zip(runs, values if len(values) == len(runs) else (), strict=False):
-            run.add(of_each["key"], float(number_in(value)))
-    counts = any(_is_count(key) and meant_by(key) not in (*WAYS, "devices_per_node") for key in facts)
-    if len(runs) > 2 and not counts and not _has_result(last):
-        of_others = {canonical_of(key) for run in runs[:-1] for key in run.values} - {None}
-        for key in (key for key in facts if canonical_of(key) not in of_others):
-            for run in runs[:-1]:
+    of_others = {canonical_of(key) for run in runs[:-1] for key in run.values} - {None}
+    for line in below:
+        of_each = FORMS.setting_of_each.fullmatch(line)
+        if of_each is not None and canonical_of(of_each["key"]) is not None:
+            # `Global batch: 1024, 2048, 4096` below three runs.
+            values = of_each["values"].replace(" /", ",").split(", ")
+            for run, value in zip(runs, values if len(values) == len(runs) else (), strict=False):
+                run.add(of_each["key"], float(number_in(value)))
+        facts = {key: value for key, value, _ in facts_of(line) if canonical_of(key) and not is_price(key)}
+        counts = any(_is_count(key) and meant_by(key) not in (*WAYS, "devices_per_node") for key in facts)
+        for key in facts if len(runs) > 2 and not counts else ():
+            for run in runs[:-1] if canonical_of(key) not in of_others else ():
                 run.add(key, facts[key])
 
 
@@ -1109,13 +1113,17 @@ def _add_devices_of_nodes(runs: Sequence[Run], lines: Sequence[str]) -> None:
     # `1 node (8x A100): 22 images/s` above `2 nodes: 43 images/s`, and `4 nodes, 8 GPUs each` above runs on fewer.
     of_each = {float(match["value"]) for match in map(FORMS.of_each.search, texts) if match}
     sizes = {*of_both} if 0 < len(of_both) < len(runs) else of_each
-    if not (sizes or of_both):
-        sizes = {float(m["value"]) for m in map(FORMS.product.search, texts) if m}
+    products = [] if sizes or of_both else [m for m in map(FORMS.product.search, texts) if m]
+    sizes = sizes or {float(match["value"]) for match in products}
     if len(sizes) != 1 or not 1.0 <= max(sizes) <= MOST_OF_A_NODE or not max(sizes).is_integer():
         return
     if max(of_devices, default=0.0) > max(sizes):
         return
     devices = next((names["workers"] for names in keys if of_both and "workers" in names), "devices")
+    # `8xA100-80G per node`
+    kinds = {match[0][len(match["value"]) :].lstrip(" x×*").removesuffix("s") for match in products}
+    for run in runs if len(kinds) == 1 else ():
+        run.add("hardware", min(kinds))
     for run, names, of_run in zip(runs, keys, counts, strict=True):
         if names.get("workers") in run.carried:
             run.values[names["workers"]] = [of_run["nodes"] * max(sizes)]

@@ -200,7 +200,8 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
         runs = [{"name": key, **run} for key, items in lists.items() for run in items]
     if runs is not None:
         # The results beside a list of runs sum them up.
-        settings = {key: item for key, item in scalars.items() if not is_result(key)}
+        settings = {key: item for key, item in value.items() if key in scalars or key in objects}
+        settings = {key: item for key, item in settings.items() if not any(map(is_result, _keys_of({key: item})))}
         return [{**settings, **run} for run in runs]
     if results := {key: cells for key, cells in objects.items() if is_result(key) and _are_by_count(cells)}:
         # `{"throughput": {"8 GPUs": 100, "16 GPUs": 190}}`
