@@ -86,6 +86,7 @@ def steps_along_workers(
     kind = "weak" if kind_assumed else kind
     requested = float(at[factor.name]) if factor.name in at else None
     batch = result.panel.find("global_batch")
+    stated_kind = kind
     if kind is None and requested is not None and batch is not None and batch.name in at:
         kind = _kind_by_runs(result.panel, requested, factor.name, float(at[batch.name]), batch.name)
     measured_counts = np.unique(result.panel.measured[factor.name])
@@ -118,7 +119,9 @@ def steps_along_workers(
         possible = satisfying if (satisfying := possible & condition).any() else possible
     columns, counts = {name: cells[possible] for name, cells in columns.items()}, counts[possible]
     total = None if work is None or work.whole else work.total
-    per_worker, kind_shown = relative_work(panel, columns, counts, kind, total)
+    # What the runs lead to may end where a device has one micro-batch: the work of a step, if known, shows its kind.
+    shows_work = total is not None or panel.measured_work is not None
+    per_worker, kind_shown = relative_work(panel, columns, counts, stated_kind if shows_work else kind, total)
     constant = {n: v for n, v in at.items() if n != factor.name and len(set(columns.get(n, [v]))) == 1}
     assumption = step.assumption if kind_assumed else ""
     return Ladder(factor, counts, columns, per_worker, kind_shown, constant, result.panel, max(measured), assumption)

@@ -42,7 +42,7 @@ from genperf.panel.evidence import (
     words_in,
 )
 from genperf.panel.machine import PARTS
-from genperf.panel.options import MEASURED, FailureRule, Roles, phase_columns
+from genperf.panel.options import MEASURED, FailureRule, Roles, phase_columns, says_failed
 from genperf.panel.panel import LEAST_FALL, LEAST_GROWTH, MANY_STEPS, growth_along
 from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells, either_reading
@@ -1246,7 +1246,10 @@ def measured_roles(
     if splits and len(growths := reading.growths(name, combination_ids(of_one_split))):
         growth = float(np.median(growths))
     falls = (growth if "time" in roles and header.kind == "rate" else -growth) > LEAST_GROWTH
-    of_workers = all(c.canonical == "batch" and not c.varies for c in batches)
+    # Runs that failed may have had another one.
+    ended, status = np.isfinite(reading.columns[name].values), reading.columns.get(reading.roles.failures.status or "")
+    ended &= status is None or ~np.array([says_failed(text) for text in status.texts])
+    of_workers = all(c.canonical == "batch" and len({*c.texts[ended]}) < 2 for c in batches)
     # The seconds of a unit are a quotient; those of a rate are not looked at.
     above, below = TIME_UNITS[header.unit] if header.kind == "time" else (0.0, 1.0)
     is_long = not header.of and float(np.median(reading.columns[name].known)) * above / below > LONGEST_STEP

@@ -742,13 +742,22 @@ def names_of(column: str, names: list[str]) -> Names | None:
         if counts and not _hold_counts(columns, parsed):
             continue
         parsed |= {name: (dict.fromkeys(columns, 1.0), name) for name in without}
-        kinds = _without_runs(parsed)
+        kinds = _without_link(parsed, _without_runs(parsed))
         # `1.3B, 8 GPUs`: what is left is the size of a network.
         of_kinds = PARAMETERS if all(map(_OF_PARAMETERS.fullmatch, kinds.values())) else f"{column} kind"
         kind_column = of_kinds if len(set(kinds.values())) > 1 else ""
         values = {name: numbers for name, (numbers, _) in parsed.items()}
         return Names({word: word for word in columns}, values, kinds, kind_column, read)
     return None
+
+
+def _without_link(parsed: Mapping[str, Taken], kinds: Mapping[str, str]) -> dict[str, str]:
+    """Return the kinds of names without a remark that all runs on several nodes have: `16x A100 (2 nodes, EFA)`."""
+    remarks = {name: re.findall(r"\([^()]*\)", kind) for name, kind in kinds.items()}
+    several = {name for name, (numbers, _) in parsed.items() if numbers.get("nodes", 1.0) > 1.0}
+    is_of_nodes = several == {name for name, of_name in remarks.items() if of_name} and several != parsed.keys()
+    is_one = len({tuple(of_name) for of_name in remarks.values() if of_name}) == 1
+    return {n: re.sub(r"\s*\([^()]*\)", "", k) if is_of_nodes and is_one else k for n, k in kinds.items()}
 
 
 def taken_apart(column: str, names: Sequence[str]) -> Names | None:
@@ -845,6 +854,8 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
         fewest = 1 if meant_by(column) in LEVELS else 2
         are_names = fewest <= len(different) <= MOST_NAMES and not all(map(is_number, different))
         are_names = are_names and plain_name(column) not in words_of("columns.machine_names")
+        # `0 days 00:12:31` is a time.
+        are_names = are_names and not all(isinstance(seconds, float) for seconds in seconds_of(different))
         names = taken_apart(column, different) if are_names else None
         sizes = {PARAMETERS, "parameters_billion"} if names is not None and PARAMETERS in names.columns else {}
         if names is None or any(column_of(size, source.columns) for size in sizes):

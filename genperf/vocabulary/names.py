@@ -28,6 +28,10 @@ _OF_A_COUNT = late(r"[SE] ?\([A-Za-z]\)")
 TITLE_OF_SCALED = late(any_of("cells.kind_in_a_title"))
 
 
+#: Before a setting in the table of a tracker.
+_TRACKED = late(rf"^{any_of('headers.tracked')}_")
+
+
 @lru_cache(maxsize=10_000)
 def plain_name(column: str) -> str:
     """Return a column's name as the lists of names spell it: an option of a launcher, a key of a settings file.
@@ -42,6 +46,9 @@ def plain_name(column: str) -> str:
     words = re.sub(r"[()\[\]]", " ", bare(column)).strip().lower().removeprefix("--")
     name = re.sub(r"[\s-]+", "_", words)
     name = re.sub(r"^zero_optimization\.", "zero_", name)
+    # Optuna writes `params_gpus`.
+    setting = _TRACKED.sub("", name)
+    name = setting if setting != name and any(setting in names for names in ALIASES.values()) else name
     head, _, last = name.rpartition(".")
     is_part = head and any(last in names for names in TRANSFORMER.values())
     return last if is_part else name
