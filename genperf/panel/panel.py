@@ -677,7 +677,8 @@ class Panel(Struct, frozen=True, dict=True):
         panel = self.with_axis
         fixed_workers, counted = panel.axis.canonical != "workers" and panel.workers is not None, panel.counted_as
         # A batch of one pass alone does not say how many passes a step has.
-        batched = panel.find("batch") is not None and not panel.batch_is_of_a_pass and panel.has("batch")
+        is_whole = panel.find("batch") is not None and not panel.batch_is_of_a_pass
+        batched = panel.has("batch") and (is_whole or panel.find("micro_batches") is not None)
         if counted is not None and panel.of_jobs and not fixed_workers:
             shared, divided = WorkFormula(f"1/{counted}", True), WorkFormula("1", True, counted)
             return {None: (shared, divided), True: (divided,), False: (shared,)}[panel.keep_batch]

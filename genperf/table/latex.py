@@ -8,6 +8,9 @@ from genperf.vocabulary import late, section
 Record = tuple[int, list[str]]
 
 _TABULAR = late(r"\\begin\{(tabular[x*]?|longtable)\}.*?\\end\{\1\}", re.DOTALL)
+#: Rows that were copied without their environment, and the sentence above them.
+_ROW = r"[^\n&]*&[^\n]*\\\\(?:[ \t]*\\[a-z]+)?[ \t]*(?:\n|\Z)"
+_BARE = late(rf"(?m)(?:^(?P<above>[^\n&]+)\n\s*)?^(?P<rows>{_ROW}(?:[ \t]*\\[a-z]+[ \t]*\n|{_ROW})+)")
 _BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 _CAPTION = late(rf"\\caption(?:\[[^\]]*\])?{_BRACED}")
 _ROW_END = late(r"\\\\(?:\s*\[[\d.]+\s*\w+\])?")
@@ -35,6 +38,8 @@ def tabulars_of(text: str) -> list[list[Record]]:
     >>> tabulars_of(text)
     [[(1, ['GPUs', 'time']), (1, ['1', '1 371 ± 2'])]]
     """
+    if _TABULAR.search(text) is None:
+        text = _BARE.sub(_in_environment, text)
     tables, end = list[list[Record]](), 0
     for table in _TABULAR.finditer(text):
         # The environment around it has its caption; that of a table without one stands before the next environment.
@@ -57,6 +62,13 @@ def tabulars_of(text: str) -> list[list[Record]]:
         if rows:
             tables.append([(rows[0][0] - 1, [_shown(caption[1])]), *rows] if caption else rows)
     return tables
+
+
+def _in_environment(bare: re.Match[str]) -> str:
+    """Return rows without an environment within one, on the same lines, and the sentence above them as its caption."""
+    above = f"\\caption{{{bare['above']}}}" if bare["above"] else ""
+    gap = bare[0].count("\n") - bare["rows"].count("\n")
+    return "\n" * gap + above + f"\\begin{{tabular}}{{}}{bare['rows'].rstrip()}\\end{{tabular}}\n"
 
 
 def _spread(span: re.Match[str]) -> str:

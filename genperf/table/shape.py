@@ -6,6 +6,7 @@ Headers: `1 GPU | 4 GPUs`, `run 1 | run 2`. Names: `8x A100 80GB`, `n=8, m=32`, 
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -832,6 +833,15 @@ def number_in_names(names: Sequence[str]) -> list[int] | None:
     return None if counts_up or not least or any(number % least for number in numbers) else numbers
 
 
+def _numbers_the_runs(names: Names, texts: Sequence[str]) -> bool:
+    """Tell whether names only number the rows in their order, as `night-1`, `night-2` beside a column of counts do."""
+    (word, *further), start = names.columns, 0
+    if further or names.kind_column or meant_by(word) is not None:
+        return False
+    numbers = [names.values.get(text, {}).get(word, start) for text in texts]
+    return all(later == number + 1 for number, later in pairwise(numbers)) and numbers[0] in (0, 1)
+
+
 def with_factors(source: Source, named: Collection[str] = ()) -> Source:
     """Return a table with columns of the numbers in names: of `resnet_8gpu`, `resnet_16gpu` a column `gpu` of 8, 16.
 
@@ -841,6 +851,7 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
     made: dict[str, AnyArray] = {}
     names_of_columns: dict[str, Names] = {}
     steps, aliases, of_cores = [*source.steps], dict(source.aliases), set[str]()
+    is_scaled = any(map(counts_scale, source.columns))
     of_nodes = _node_sizes(source) if "nodes" in map(meant_by, source.columns) else None
     if of_nodes is not None:
         made["devices_per_node"] = of_nodes[1]
@@ -857,6 +868,8 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
         # `0 days 00:12:31` is a time.
         are_names = are_names and not all(isinstance(seconds, float) for seconds in seconds_of(different))
         names = taken_apart(column, different) if are_names else None
+        if names is not None and is_scaled and _numbers_the_runs(names, texts):
+            continue
         sizes = {PARAMETERS, "parameters_billion"} if names is not None and PARAMETERS in names.columns else {}
         if names is None or any(column_of(size, source.columns) for size in sizes):
             continue

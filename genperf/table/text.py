@@ -131,7 +131,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     """
     if not text.strip():
         raise TableError("the file is empty", hint="a header line and a line per run are needed", where=name)
-    if delimiter is None and "\\begin{" in text and (tabulars := tabulars_of(text)):
+    if delimiter is None and "\\\\" in text and (tabulars := tabulars_of(text)):
         tabulars = [*map(_stacked, tabulars)]
         records = [record for table in tabulars for record in table]
         lines_of_rows = [[line for line, row in table if len(row) > 1] for table in tabulars]
