@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Index
 from genperf.errors import GenperfError
+from genperf.formula import Node, evaluate, names_in
 from genperf.panel import Panel
 from genperf.panel.configurations import at_scale, divisible, fills_nodes, part_given, relative_work, whole_passes
 from genperf.panel.machine import PLACES, product_of
@@ -85,10 +86,12 @@ def steps_along_workers(
     kind_assumed = kind is None and step.known == "assumed"
     kind = "weak" if kind_assumed else kind
     requested = float(at[factor.name]) if factor.name in at else None
-    batch = result.panel.find("global_batch")
+    # The batch of all, or that of all micro-batches of all.
+    has_batch = any(result.panel.find(name) is not None for name in ("global_batch", "micro_batches"))
+    batch = result.panel.node("global_batch") if has_batch else None
     stated_kind = kind
-    if kind is None and requested is not None and batch is not None and batch.name in at:
-        kind = _kind_by_runs(result.panel, requested, factor.name, float(at[batch.name]), batch.name)
+    if kind is None and requested is not None and batch is not None and names_in(batch) <= at.keys():
+        kind = _kind_by_runs(result.panel, factor.name, batch, at)
     measured_counts = np.unique(result.panel.measured[factor.name])
     listed = [*measured_counts, *further, *([] if requested is None else [requested])]
     counts = _counts_between(factor, upto, np.array(listed))
@@ -127,9 +130,10 @@ def steps_along_workers(
     return Ladder(factor, counts, columns, per_worker, kind_shown, constant, result.panel, max(measured), assumption)
 
 
-def _kind_by_runs(panel: Panel, count: float, counted: str, samples: float, batch: str) -> Scaling | None:
+def _kind_by_runs(panel: Panel, counted: str, batch: Node, at: Mapping[str, Any]) -> Scaling | None:
     """Return the scaling by which runs lead to a configuration, where it is another one than that of the runs."""
-    sizes, counts = panel.measured[batch], panel.measured[counted]
+    sizes, counts = np.asarray(evaluate(batch, panel.measured), float), panel.measured[counted]
+    samples, count = float(evaluate(batch, {name: float(at[name]) for name in names_in(batch)})), float(at[counted])
     had_all, had_one = np.isclose(sizes, samples).any(), np.isclose(sizes / counts, samples / count).any()
     kind: Scaling | None = None if had_all == had_one else "strong" if had_all else "weak"
     return None if kind == panel.machine.growth else kind
