@@ -274,6 +274,11 @@ class Meanings(Struct, dict=True):
         """Return the only cell of some words, with its column; of one word also the cell that holds it."""
         column, cell = only_match(self.cells, phrase)
         column, cell = (column, cell) if cell or " " in phrase else cell_with(self.legend, phrase)
+        if not column and phrase.isalpha() and len(phrase) > 2 and not self.only_asks(phrase):
+            # The `vgg` of `vgg16`, the only cell that begins so.
+            begin = re.compile(rf"{re.escape(phrase)}[\W_]?\d", re.IGNORECASE)
+            pairs = [(n, c) for n in self.legend.of_names for c in self.legend.columns[n].levels if begin.match(c)]
+            column, cell = pairs[0] if len(pairs) == 1 else ("", "")
         return (column, cell) if column and not is_number(cell) else None
 
     def scaled_as(self, kind: str) -> tuple[str, str] | None:

@@ -557,6 +557,8 @@ def plain_notes(text: str) -> str:
     if len(FORMS.decimal_comma.findall(text)) > 1 or FORMS.of_decimal_commas.search(text) is not None:
         # `1.310 Bilder/s` and `3,2 it/s`
         text = FORMS.decimal_comma.sub(r"\g<number>.", FORMS.thousands_point.sub(r"\g<number>", text))
+    if len(FORMS.decimal_comma_of_row.findall(text)) > 1:
+        text = FORMS.decimal_comma_of_row.sub(r"\g<number>.", text)
     if FORMS.bare_number.search(text) is not None:
         text = _with_units_of_titles(text)
     return _with_variants_named(text) if FORMS.count_in_a_sentence.search(text) is not None else text
