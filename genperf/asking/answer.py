@@ -194,6 +194,18 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
         sentences += [self.sentences["sure"]] if sentences and self.verdict == BLIND else []
         return [*([fastest] if fastest else []), *sentences, *self.lacking]
 
+    def cost_of_job(self, value: Value) -> tuple[Interval, str] | None:
+        """Return what the job costs whose time was measured beside, and the currency; None without a price."""
+        price = None if self.facts is None else self.facts.growth.price
+        columns = () if self.reading is None else self.reading.columns
+        if price is None or self.facts is None or self.reading is None or value.quantity not in columns:
+            return None
+        seconds, above = TIME_UNITS.get(value.unit, (0.0, 1.0))
+        if not seconds or not self.reading.is_of_job(value.quantity):
+            return None
+        per_unit = self.facts.growth.target.machines * price.per_second * seconds / above
+        return Interval(*(per_unit * end for end in value.expected.ends)), price.currency
+
     @property
     def _parts_ahead(self) -> str:
         """The largest parts of a step, as they are predicted beyond the counts at which they were measured."""
@@ -311,7 +323,13 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     def __str__(self) -> str:
         lines = list(self.sentences.values())
         if len(self.answers) > 1:
-            lines += ["Also measured:", *(f"  {answer.quantity}: {answer.ends()}" for answer in self.answers[1:])]
+            lines.append("Also measured:")
+        for value in self.answers[1:]:
+            cost, paid = self.cost_of_job(value), ""
+            if cost is not None:
+                middle, low, high = map(three_digits, cost[0].ends)
+                paid = f"; such a job costs {with_unit(middle, cost[1])} ({low} to {high})"
+            lines.append(f"  {value.quantity}: {value.ends()}{paid}")
         if self.beyond:
             lines.append(self.beyond)
         if self.others:
@@ -741,7 +759,10 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
             before = f"{whole_percent(start.efficiency.value)} %" if start and start.efficiency else ""
             yield Row(name, f"{middle} %", f"{lower} – {upper}" if lower != upper else "", before)
     yield from _following_rows(facts)
-    yield from map(_value_row, others)
+    for other in others:
+        yield _value_row(other)
+        if (cost := answer.cost_of_job(other)) is not None:
+            yield _interval_row(_JOB[1], *cost)
 
 
 def _value_row(value: Value, beside: float | None = None) -> Row:
