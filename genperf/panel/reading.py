@@ -849,9 +849,10 @@ def _scale_of(
 
 
 def _done_in(rate: TableColumn, time: TableColumn) -> Array:
-    """Return how much a rate does in a time, in each run."""
+    """Return how much a rate does in a time, or in a step of so many a second, in each run."""
     (above, below), (rate_above, rate_below) = (TIME_UNITS[of.header.unit or "s"] for of in (time, rate))
-    return np.asarray(rate.values * time.values * (above * rate_below / (below * rate_above)))
+    times = 1.0 / time.values if time.kind == "rate" else time.values
+    return np.asarray(rate.values * times * (above * rate_below / (below * rate_above)))
 
 
 def _settle_times_of_many_steps(reading: Reading, scale: str) -> None:
@@ -1295,10 +1296,12 @@ def _grows_with(sizes: Array, values: Array) -> bool:
 
 
 def _work_of_times(reading: Reading, name: str, scale: str | None) -> dict[str, str]:
-    """Return the work of a step that a rate of all has beside the time of a step; nothing where no one work fits."""
-    rate = reading.columns[name]
-    times = [c for c in reading.with_role("measured") if c.kind == "time" and c.header.of == "step"]
-    if not times or scale is None or rate.header.shared or not reading.columns[scale].varies:
+    """Return the work of a step that a rate of all has beside steps or their time; nothing where no one work fits."""
+    rate, measured = reading.columns[name], reading.with_role("measured")
+    times = [c for c in measured if c.kind == "time" and c.header.of == "step"]
+    times += [c for c in measured if c.kind == "rate" and c.header.counted in STEP_WORDS and not c.header.shared]
+    is_of_steps = rate.header.shared or rate.header.counted in STEP_WORDS
+    if not times or scale is None or is_of_steps or not reading.columns[scale].varies:
         return {}
     work = _done_in(rate, times[0])
     # The same in every run, or in proportion to the count.
