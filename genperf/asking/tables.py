@@ -1223,7 +1223,14 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _by_arithmetic(self, name: str, answers: Mapping[str, Value]) -> Value | None:
         """Return y = c·x^p·Π s^q, the answer of a column by an answered x and settings s; None for another column."""
         columns, rows = self.reading.columns, self.series.rows
-        follows = columns[name].follows
+        follows, first = columns[name].follows, next(iter(answers.values()))
+        if first.facts is not None and self.reading.roles.work and columns[name].header.of == "step":
+            # The work was taken from this time: it is that of the step that is predicted.
+            above, below = TIME_UNITS[columns[name].header.unit]
+            if first.facts.expected.is_time and first.facts.growth.of_steps:
+                middle, lower, upper = (end * below / above for end in first.facts.expected.value.ends)
+                value = Value(name, self._unit(name), middle, lower, upper, first.verdict, first.reason, first.at)
+                return _worded(value, first.at)
         for base, of in ((base, columns[base].follows) for base in answers):
             if follows is None and of is not None and (power := of.factors.get(name)) is not None:
                 # An answer that follows from this column, samples/s from the time, gives it as well: the powers are ±1.

@@ -1304,9 +1304,11 @@ def _work_of_times(reading: Reading, name: str, scale: str | None) -> dict[str, 
     if not times or scale is None or is_of_steps or not reading.columns[scale].varies:
         return {}
     work = _done_in(rate, times[0])
-    # The same in every run, or in proportion to the count.
-    for counts, formula in ((1.0, "{}"), (reading.columns[scale].values, f"{{}}*{quote_name(scale)}")):
-        amounts = work / counts
+    # In proportion to the batch, the same in every run, or in proportion to the count.
+    batches = [c for c in reading.with_role("setting") if c.canonical == "global_batch"]
+    alike: list[TableColumn | None] = [*batches, None, reading.columns[scale]]
+    for column in alike:
+        amounts, formula = (work, "{}") if column is None else (work / column.values, f"{{}}*{quote_name(column.name)}")
         amounts = amounts[np.isfinite(amounts)]
         if len(amounts) > 1 and np.max(amounts) < (1.0 + SAME_WORK) * np.min(amounts):
             amount = float(np.median(amounts))
