@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from genperf.arrays import AnyArray, Array, Columns, Index, Integers, Mask, front_of
 from genperf.discrepancy.product import NotNegative
 from genperf.expression import Expression
-from genperf.formula import Node, Number, evaluate, parse, quote_name, substitute
+from genperf.formula import Node, Number, evaluate, names_in, parse, quote_name, render, substitute
 from genperf.panel.machine import rises_with
 from genperf.prediction.member import Deviation, Member, stack_of
 from genperf.prediction.schema import Schema
@@ -36,6 +36,8 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 STEP = "leaving the node"
 #: Expressions at some anchors whose terms are kept.
 KEPT_TERMS = 256
+#: Relative difference of two batches that are one, rounded to whole samples.
+ROUNDED = 0.02
 #: What may end where the count of threads or processes passes the cores of the one machine that was measured.
 CORES = "one machine"
 
@@ -223,8 +225,22 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
             followers.append(factor.name)
     # Where the factors count neither workers nor nodes (a model's size), no term appears with a node.
     counts_neither = schema.panel.workers is None and schema.panel.nodes is None
-    unmeasured = {**({} if counts_neither else _unmeasured_terms(members)), **beyond_cores}
+    unmeasured = {} if counts_neither else _unmeasured_terms(members)
+    unmeasured |= {**_another_batch(schema), **beyond_cores}
     return Basis(schema, True, True, followers, unmeasured, unidentified, series[0].borrowed, evidence)
+
+
+def _another_batch(schema: Schema) -> dict[str, Node]:
+    """Return how far the batch of a worker, which follows from that of all, is from the only one of the runs."""
+    batch = schema.panel.node("batch")
+    if batch is None or len(names_in(batch)) < 2:
+        return {}
+    measured = np.asarray(evaluate(batch, schema.panel.measured), float)
+    if not len(measured) or np.ptp(measured) > ROUNDED * measured[0]:
+        return {}
+    text = render(batch)
+    away = parse(f"max(abs(({text})/{float(measured[0])!r} - 1) - {ROUNDED!r}, 0)").node
+    return {f"another {text} than {measured[0]:g}": away}
 
 
 def _unmeasured_terms(members: Sequence[Member]) -> dict[str, Node]:
