@@ -120,6 +120,8 @@ MAX_QUANTITIES = 12
 #: Relative difference up to which runs of different names may be repeats, and the ratio of the ends of what was
 #: measured above which its median may be of different things: few steps take four times as long as others. Guesses.
 SAME_VALUES, FAR_APART = 0.05, 4.0
+#: Relative difference of two rates of one step that are one, written with three digits.
+_ROUNDED = 0.03
 #: What a question in words has, and the name of a quantity has not: a number, or a sign.
 _QUESTION = re.compile(r"(?<!\S)[$€£]?\d|=")
 #: Without a question also so many times the largest count.
@@ -1220,6 +1222,37 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         numerator, denominator = TIME_UNITS[unit] if columns[name].kind == "time" else (1, 1)
         return name, self._unit(name), denominator / numerator
 
+    def _by_speed(self, name: str, base: str, answers: Mapping[str, Value]) -> Value | None:
+        """Return y = c·v/n^p, p 0 or 1, a rate of all or of one worker by the work v that is done in a second.
+
+        v is the rate that is answered, or the work of a step over its time: of runs with a batch each, or one batch of
+        all, y is in proportion to other columns as well, by which other batches would be answered wrongly.
+        """
+        answer, facts, columns = answers[base], next(iter(answers.values())).facts, self.reading.columns
+        panel = None if facts is None else facts.predicted_by()[0].panel
+        if facts is None or panel is None or panel.axis.factor is None:
+            return None
+        count, work = panel.axis.factor.name, panel.step.total
+        place, names = facts.at, {count, *(() if work is None else names_in(work))}
+        if not names <= columns.keys() & place.keys() or answer.at != next(iter(answers.values())).at:
+            return None
+        runs = {n: columns[n].values[self.series.rows] for n in names}
+        speeds, ends = columns[base].values[self.series.rows], answer.expected.ends
+        if columns[base].kind == "time":
+            if work is None or not (facts.expected.is_time and facts.growth.of_steps):
+                return None
+            amount_there = float(evaluate(work, {n: float(place[n]) for n in names}))
+            speeds, ends = evaluate(work, runs) / speeds, [amount_there / end for end in ends]
+        for power in (0.0, 1.0):
+            each = columns[name].values[self.series.rows] / speeds * runs[count] ** power
+            each = each[np.isfinite(each)]
+            if len(each) and np.max(each) <= (1.0 + _ROUNDED) * np.min(each):
+                factor = float(np.median(each)) / float(place[count]) ** power
+                lower, middle, upper = sorted(factor * end for end in ends)
+                value = Value(name, self._unit(name), middle, lower, upper, answer.verdict, answer.reason, answer.at)
+                return _worded(value, answer.at)
+        return None
+
     def _by_arithmetic(self, name: str, answers: Mapping[str, Value]) -> Value | None:
         """Return y = c·x^p·Π s^q, the answer of a column by an answered x and settings s; None for another column."""
         columns, rows = self.reading.columns, self.series.rows
@@ -1242,6 +1275,16 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         base = bases[0]
         answer, power = answers[base], follows.factors[base]
         requested = answer.at
+        # A speed-up is relative to other runs; operations a second and their share of the peak follow the speed.
+        computes = "flops" in name.lower() or not words_in(name).isdisjoint(words_of("one_run.mfu"))
+        base_kind = (
+            ""
+            if columns[base].header.shared
+            else {("time", -1): "time", ("rate", 1): "rate"}.get((columns[base].kind, power), "")
+        )
+        is_rate = base_kind and (computes or not is_relative(name)) and columns[name].kind != "time"
+        if is_rate and (by_speed := self._by_speed(name, base, answers)) is not None:
+            return by_speed
         # It follows within one combination of kinds.
         for kind in self.reading.names_in_role("kind"):
             if kind in requested:
