@@ -1237,7 +1237,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if not names <= columns.keys() & place.keys() or answer.at != next(iter(answers.values())).at:
             return None
         runs = {n: columns[n].values[self.series.rows] for n in names}
-        speeds, ends = columns[base].values[self.series.rows], answer.expected.ends
+        speeds, ends = columns[base].values[self.series.rows], [*answer.expected.ends]
         if columns[base].kind == "time":
             if work is None or not (facts.expected.is_time and facts.growth.of_steps):
                 return None
@@ -1277,12 +1277,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         requested = answer.at
         # A speed-up is relative to other runs; operations a second and their share of the peak follow the speed.
         computes = "flops" in name.lower() or not words_in(name).isdisjoint(words_of("one_run.mfu"))
-        base_kind = (
-            ""
-            if columns[base].header.shared
-            else {("time", -1): "time", ("rate", 1): "rate"}.get((columns[base].kind, power), "")
-        )
-        is_rate = base_kind and (computes or not is_relative(name)) and columns[name].kind != "time"
+        speed = columns[base]
+        is_speed = (speed.kind, power) in (("time", -1), ("rate", 1)) and not speed.header.shared
+        is_rate = is_speed and (computes or not is_relative(name)) and columns[name].kind != "time"
         if is_rate and (by_speed := self._by_speed(name, base, answers)) is not None:
             return by_speed
         # It follows within one combination of kinds.
