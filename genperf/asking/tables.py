@@ -1223,32 +1223,48 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         return name, self._unit(name), denominator / numerator
 
     def _by_speed(self, name: str, base: str, answers: Mapping[str, Value]) -> Value | None:
-        """Return y = c·v/n^p, p 0 or 1, a rate of all or of one worker by the work v that is done in a second.
+        """Return y = c·v, c·v/n, of a step c·W/v or c·v/W, by the speed v of n workers and the work W of a step.
 
-        v is the rate that is answered, or the work of a step over its time: of runs with a batch each, or one batch of
-        all, y is in proportion to other columns as well, by which other batches would be answered wrongly.
+        v is the answered rate, or W over the answered time. Of runs with a batch each, or one batch of all, y is in
+        proportion to other columns as well, by which another batch would be answered wrongly.
         """
-        answer, facts, columns = answers[base], next(iter(answers.values())).facts, self.reading.columns
-        panel = None if facts is None else facts.predicted_by()[0].panel
-        if facts is None or panel is None or panel.axis.factor is None:
+        first, answer, columns = next(iter(answers.values())), answers[base], self.reading.columns
+        panel = None if first.facts is None else first.facts.predicted_by()[0].panel
+        if first.facts is None or panel is None or panel.axis.factor is None:
             return None
         count, work = panel.axis.factor.name, panel.step.total
-        place, names = facts.at, {count, *(() if work is None else names_in(work))}
-        if not names <= columns.keys() & place.keys() or answer.at != next(iter(answers.values())).at:
+        place, names = first.facts.at, {count, *(() if work is None else names_in(work))}
+        if not names <= columns.keys() & place.keys():
+            return None
+
+        def terms(column: str) -> tuple[float, float, float] | None:
+            """Return the powers of v, W and n in what a column is of; None for one that follows no speed."""
+            header = columns[column].header
+            if header.kind == "rate":
+                return (1.0, -1.0, 0.0) if header.counted in STEP_WORDS else (1.0, 0.0, -1.0 if header.shared else 0.0)
+            # Operations a second, and their share of the peak.
+            computes = "flops" in column.lower() or not words_in(column).isdisjoint(words_of("one_run.mfu"))
+            of_step = (-1.0, 1.0, 0.0) if header.kind == "time" and header.of == "step" else None
+            return (1.0, 0.0, 0.0) if computes else of_step
+
+        of_base, of_name = terms(base), terms(name)
+        if of_base is None or of_name is None or (work is None and (of_base[1] or of_name[1])):
             return None
         runs = {n: columns[n].values[self.series.rows] for n in names}
-        speeds, ends = columns[base].values[self.series.rows], [*answer.expected.ends]
-        if columns[base].kind == "time":
-            if work is None or not (facts.expected.is_time and facts.growth.of_steps):
-                return None
-            amount_there = float(evaluate(work, {n: float(place[n]) for n in names}))
-            speeds, ends = evaluate(work, runs) / speeds, [amount_there / end for end in ends]
-        for power in (0.0, 1.0):
-            each = columns[name].values[self.series.rows] / speeds * runs[count] ** power
+        there = {n: float(place[n]) for n in names}
+        bases: list[tuple[Mapping[str, Any], Any]] = [(runs, columns[base].values[self.series.rows])]
+        bases += [(there, end) for end in answer.expected.ends]
+        for share in (0.0, -1.0) if columns[name].header.kind == "" else (0.0,):
+            amounts = list[Any]()
+            for at, value in bases:
+                counts, done = np.asarray(at[count]), 1.0 if work is None else evaluate(work, at)
+                speed = (value / (done ** of_base[1] * counts ** of_base[2])) ** of_base[0]
+                amounts.append(speed ** of_name[0] * done ** of_name[1] * counts ** (of_name[2] + share))
+            each = columns[name].values[self.series.rows] / amounts[0]
             each = each[np.isfinite(each)]
             if len(each) and np.max(each) <= (1.0 + _ROUNDED) * np.min(each):
-                factor = float(np.median(each)) / float(place[count]) ** power
-                lower, middle, upper = sorted(factor * end for end in ends)
+                middle, *ends = (float(np.median(each) * amount) for amount in amounts[1:])
+                lower, upper = sorted(ends)
                 value = Value(name, self._unit(name), middle, lower, upper, answer.verdict, answer.reason, answer.at)
                 return _worded(value, answer.at)
         return None
@@ -1256,14 +1272,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _by_arithmetic(self, name: str, answers: Mapping[str, Value]) -> Value | None:
         """Return y = c·x^p·Π s^q, the answer of a column by an answered x and settings s; None for another column."""
         columns, rows = self.reading.columns, self.series.rows
-        follows, first = columns[name].follows, next(iter(answers.values()))
-        if first.facts is not None and self.reading.roles.work and columns[name].header.of == "step":
-            # The work was taken from this time: it is that of the step that is predicted.
-            above, below = TIME_UNITS[columns[name].header.unit]
-            if first.facts.expected.is_time and first.facts.growth.of_steps:
-                middle, lower, upper = (end * below / above for end in first.facts.expected.value.ends)
-                value = Value(name, self._unit(name), middle, lower, upper, first.verdict, first.reason, first.at)
-                return _worded(value, first.at)
+        follows = columns[name].follows
+        for base in answers:
+            if (by_speed := self._by_speed(name, base, answers)) is not None:
+                return by_speed
         for base, of in ((base, columns[base].follows) for base in answers):
             if follows is None and of is not None and (power := of.factors.get(name)) is not None:
                 # An answer that follows from this column, samples/s from the time, gives it as well: the powers are ±1.
@@ -1275,13 +1287,6 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         base = bases[0]
         answer, power = answers[base], follows.factors[base]
         requested = answer.at
-        # A speed-up is relative to other runs; operations a second and their share of the peak follow the speed.
-        computes = "flops" in name.lower() or not words_in(name).isdisjoint(words_of("one_run.mfu"))
-        speed = columns[base]
-        is_speed = (speed.kind, power) in (("time", -1), ("rate", 1)) and not speed.header.shared
-        is_rate = is_speed and (computes or not is_relative(name)) and columns[name].kind != "time"
-        if is_rate and (by_speed := self._by_speed(name, base, answers)) is not None:
-            return by_speed
         # It follows within one combination of kinds.
         for kind in self.reading.names_in_role("kind"):
             if kind in requested:

@@ -4,7 +4,7 @@ import itertools
 import math
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, Literal
@@ -1187,7 +1187,10 @@ def measured_roles(
     # are a time, though more of them are done on more workers.
     beside = {c.kind for c in reading.with_role("measured") if not header.kind} & {"time", "rate"}
     has_batch_of_all = "global_batch" in reading.mapping or column_of("global_batch", reading.columns) is not None
-    of_all = header.counted in STEP_WORDS and has_batch_of_all
+    # So they are where the batch of one falls as the workers grow.
+    batches = [c for c in reading.with_role("setting") if c.canonical in ("batch", "micro_batches") and c.numeric]
+    shares_batch = any(reading.growth(c.name) < -LEAST_GROWTH for c in batches)
+    of_all = header.counted in STEP_WORDS and (has_batch_of_all or shares_batch)
     # Of work that grows with the workers, what grows less than half as fast may be a time.
     slow = not header.kind and growth < SIZE_GROWTH and reading.scaling_by(name)[0] == "weak"
     # Of a larger program a time grows as its size does; a throughput reaches its most.
@@ -1295,6 +1298,20 @@ def _grows_with(sizes: Array, values: Array) -> bool:
     return bool(np.log(last / first) > SIZE_GROWTH * np.log(most / least))
 
 
+def _batches_of_all(reading: Reading, counts: TableColumn) -> Iterator[tuple[TableColumn, ...]]:
+    """Yield the columns that multiply to the batch of all workers, or that of their replicas, in a table."""
+    settings = {str(c.canonical): c for c in reading.with_role("setting", "constant") if c.numeric}
+    passes = (settings["micro_batches"],) if "micro_batches" in settings else ()
+    of_all = [(settings["global_batch"],)] if "global_batch" in settings else []
+    of_one = [settings[name] for name in ("micro_batch", "batch") if name in settings]
+    # Beside a batch of all one of a pass is not that of a step.
+    of_pass = [
+        c for c in of_one if of_all and not passes and plain_name(c.name) in section("transformer")["micro_batch"]
+    ]
+    yield from ((column, *passes, counts) for column in of_one if column not in of_pass)
+    yield from of_all
+
+
 def _work_of_times(reading: Reading, name: str, scale: str | None) -> dict[str, str]:
     """Return the work of a step that a rate of all has beside steps or their time; nothing where no one work fits."""
     rate, measured = reading.columns[name], reading.with_role("measured")
@@ -1303,12 +1320,11 @@ def _work_of_times(reading: Reading, name: str, scale: str | None) -> dict[str, 
     is_of_steps = rate.header.shared or rate.header.counted in STEP_WORDS
     if not times or scale is None or is_of_steps or not reading.columns[scale].varies:
         return {}
-    work = _done_in(rate, times[0])
-    # In proportion to the batch, the same in every run, or in proportion to the count.
-    batches = [c for c in reading.with_role("setting") if c.canonical == "global_batch"]
-    alike: list[TableColumn | None] = [*batches, None, reading.columns[scale]]
-    for column in alike:
-        amounts, formula = (work, "{}") if column is None else (work / column.values, f"{{}}*{quote_name(column.name)}")
+    work, counts = _done_in(rate, times[0]), reading.columns[scale]
+    # In proportion to the batch of all, the same in every run, or in proportion to the count.
+    for columns in (*_batches_of_all(reading, counts), (), (counts,)):
+        amounts = work / np.prod([column.values for column in columns], axis=0)
+        formula = "*".join(["{}", *(quote_name(column.name) for column in columns)])
         amounts = amounts[np.isfinite(amounts)]
         if len(amounts) > 1 and np.max(amounts) < (1.0 + SAME_WORK) * np.min(amounts):
             amount = float(np.median(amounts))
