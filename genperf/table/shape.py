@@ -755,7 +755,8 @@ def names_of(column: str, names: list[str]) -> Names | None:
 def _without_link(parsed: Mapping[str, Taken], kinds: Mapping[str, str]) -> dict[str, str]:
     """Return the kinds of names without a remark that all runs on several nodes have: `16x A100 (2 nodes, EFA)`."""
     remarks = {name: re.findall(r"\([^()]*\)", kind) for name, kind in kinds.items()}
-    several = {name for name, (numbers, _) in parsed.items() if numbers.get("nodes", 1.0) > 1.0}
+    nodes = {name: numbers["nodes"] for name, (numbers, _) in parsed.items() if "nodes" in numbers}
+    several = {name for name, count in nodes.items() if len(nodes) < len(parsed) or count > min(nodes.values())}
     is_of_nodes = several == {name for name, of_name in remarks.items() if of_name} and several != parsed.keys()
     is_one = len({tuple(of_name) for of_name in remarks.values() if of_name}) == 1
     return {n: re.sub(r"\s*\([^()]*\)", "", k) if is_of_nodes and is_one else k for n, k in kinds.items()}
