@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
+from experiments.advice import redundant
 from experiments.shared import beside, command_line, page
 from genperf.formula.amounts import DURATIONS
 
@@ -402,13 +403,16 @@ def run(tables: int = 1000, first: int = 0, workers: int = 1) -> str:
             for row in (row for row in table if row.get("fault")):
                 said = (row[name] for name in ("seed", "form", "shared", "door", "wording", "fault"))
                 print(*said, sep=" | ", file=sys.stderr, flush=True)
+        of_columns = redundant.faults(tables, pool)
+    print(*of_columns, sep="\n", file=sys.stderr, flush=True)
     frame = pd.DataFrame(rows)
     answers = frame[frame["door"].notna()]
     answers = answers.assign(right=answers["fault"] == "")
     whole = answers.groupby(["form", "seed"])["right"].all()
     summary = _summary(whole, answers, frame[frame["door"].isna()])
+    agree = f"{tables - len(of_columns):,} of {tables:,}"
     command = f"python -m experiments one_answer --tables {tables}"
-    return page("one-answer", globals(), command=command, summary=summary)
+    return page("one-answer", globals(), command=command, summary=summary, agree=agree)
 
 
 def _summary(whole: pd.Series[bool], answers: pd.DataFrame, laws: pd.DataFrame) -> str:
