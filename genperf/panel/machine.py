@@ -420,7 +420,10 @@ class Machine(Struct, frozen=True, dict=True):
             return
         parts["global_batch"] = np.asarray(work, float)
         if "batch" not in given and "batch" in self.columns and count is not None:
-            parts["batch"] = work / count
+            # Along nodes, which count as workers then, the batch is still that of one of the devices of each.
+            shows = {"batch", "global_batch"} <= base.keys()
+            of_each = base["global_batch"] / (base["batch"] * before) if shows and before is not None else ones
+            parts["batch"] = work / (count * of_each)
         if "micro_batches" not in given and passes is not None and "micro_batch" in parts:
             parts["micro_batches"] = np.maximum(1.0, work / at_once)
 
