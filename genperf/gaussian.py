@@ -7,6 +7,8 @@ import numpy as np
 from genperf.arrays import AnyArray, Array
 
 _STANDARD = NormalDist()
+#: ν of Student's noise, with which one wild row does not bend the rest.
+STUDENT_FREEDOM = 4.0
 
 
 def normal_quantiles(levels: AnyArray) -> Array:

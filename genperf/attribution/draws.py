@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from genperf.arrays import Array, Columns, Index, Mask
 from genperf.discrepancy.form import features, positions
-from genperf.discrepancy.sizes import STUDENT_FREEDOM
-from genperf.gaussian import normal_quantiles, student_tails
+from genperf.gaussian import STUDENT_FREEDOM, normal_quantiles, student_tails
 from genperf.prediction import Member, distance_beyond, forecasts, stack_of
 from genperf.prediction.bands import mixture_quantiles, quantiles
 from genperf.prediction.member import pooled_covariance, pooled_root

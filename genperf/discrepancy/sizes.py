@@ -10,6 +10,7 @@ from scipy.linalg.lapack import dpotri
 
 from genperf.arrays import AnyArray, Array, Index
 from genperf.discrepancy.product import SIZES, KernelAxis, Product
+from genperf.gaussian import STUDENT_FREEDOM
 from genperf.solver import descended
 
 # The search for the sizes, and what their prior has beside the medians in `genperf.discrepancy.product`.
@@ -25,8 +26,6 @@ SIZE_STEPS, FURTHER_SIZE_STEPS = 80, 25
 ODD_VALUES = 0.3
 #: Share of the log-posterior below which a gain ends the search: smaller ones move no prediction by 1 %.
 GAIN_TOLERANCE = 1e-5
-#: ν of Student's noise, with which one wild row does not bend the rest.
-STUDENT_FREEDOM = 4.0
 
 
 class Fit(NamedTuple):

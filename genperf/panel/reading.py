@@ -1329,6 +1329,8 @@ def _work_of_times(reading: Reading, name: str, scale: str | None) -> dict[str, 
         if len(amounts) > 1 and np.max(amounts) < (1.0 + SAME_WORK) * np.min(amounts):
             amount = float(np.median(amounts))
             rounded = round(amount)
+            if columns and rounded == 1 and abs(amount - 1.0) < 0.01:
+                return {"work": ""}  # the batch of all is the work by itself
             return {"work": formula.format(rounded if abs(rounded - amount) < 0.01 * amount else f"{amount:.4g}")}
     return {}
 

@@ -226,15 +226,14 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     # Where the factors count neither workers nor nodes (a model's size), no term appears with a node.
     counts_neither = schema.panel.workers is None and schema.panel.nodes is None
     unmeasured = {} if counts_neither else _unmeasured_terms(members)
-    unmeasured |= {**_another_batch(schema), **beyond_cores}
+    batch = schema.panel.node("batch")
+    another = {} if batch is None or len(names_in(batch)) < 2 else _another_batch(schema, batch)
+    unmeasured |= {**another, **beyond_cores}
     return Basis(schema, True, True, followers, unmeasured, unidentified, series[0].borrowed, evidence)
 
 
-def _another_batch(schema: Schema) -> dict[str, Node]:
+def _another_batch(schema: Schema, batch: Node) -> dict[str, Node]:
     """Return how far the batch of a worker, which follows from that of all, is from the only one of the runs."""
-    batch = schema.panel.node("batch")
-    if batch is None or len(names_in(batch)) < 2:
-        return {}
     measured = np.asarray(evaluate(batch, schema.panel.measured), float)
     if not len(measured) or np.ptp(measured) > ROUNDED * measured[0]:
         return {}

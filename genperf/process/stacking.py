@@ -11,10 +11,11 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.discrepancy import Beyond
-from genperf.discrepancy.sizes import STUDENT_FREEDOM, Fit
+from genperf.discrepancy.sizes import Fit
 from genperf.discrepancy.stack import NORMAL, TOGETHER, pool
 from genperf.estimate.outcome import last_point_error
 from genperf.formula import parse, quote_name, render, values_of
+from genperf.gaussian import STUDENT_FREEDOM
 from genperf.growth.measured import Anchors
 from genperf.panel import Table
 from genperf.panel.panel import several_nodes

@@ -9,8 +9,8 @@ from scipy.stats import t as student
 import genperf as gp
 from genperf.arrays import Array
 from genperf.discrepancy import Beyond, KernelAxis, MeanProcess, Product, Stack
-from genperf.discrepancy.sizes import STUDENT_FREEDOM
 from genperf.discrepancy.stack import NORMAL, TOGETHER
+from genperf.gaussian import STUDENT_FREEDOM
 from genperf.process.stacking import HeldOut, common_error, cuts_of, weights_of, within_measured_nodes
 
 RNG = np.random.default_rng(0)
