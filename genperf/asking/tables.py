@@ -9,7 +9,7 @@ from functools import cache, partial
 from itertools import chain, product
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -1237,35 +1237,28 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if not names <= columns.keys() & place.keys():
             return None
 
-        def terms(column: str) -> tuple[float, float, float] | None:
-            """Return the powers of v, W and n in what a column is of; None for one that follows no speed."""
-            header = columns[column].header
-            if header.kind == "rate":
-                return (1.0, -1.0, 0.0) if header.counted in STEP_WORDS else (1.0, 0.0, -1.0 if header.shared else 0.0)
-            # Operations a second, and their share of the peak.
-            computes = "flops" in column.lower() or not words_in(column).isdisjoint(words_of("one_run.mfu"))
-            of_step = (-1.0, 1.0, 0.0) if header.kind == "time" and header.of == "step" else None
-            return (1.0, 0.0, 0.0) if computes else of_step
-
-        of_base, of_name = terms(base), terms(name)
-        if of_base is None or of_name is None or (work is None and (of_base[1] or of_name[1])):
+        of_base, of_name = (_powers_of(n, columns[n].header) for n in (base, name))
+        if of_base is None or of_name is None or (work is None and (of_base.work or of_name.work)):
             return None
+
+        def proportion(at: Mapping[str, Any], value: Any, powers: _Powers) -> Any:
+            """Return what the column is in proportion to, by a value of the answered one."""
+            done, workers = 1.0 if work is None else evaluate(work, at), np.asarray(at[count])
+            speed = (value / (done**of_base.work * workers**of_base.workers)) ** of_base.speed
+            return speed**powers.speed * done**powers.work * workers**powers.workers
+
         runs = {n: columns[n].values[self.series.rows] for n in names}
-        there = {n: float(place[n]) for n in names}
-        bases: list[tuple[Mapping[str, Any], Any]] = [(runs, columns[base].values[self.series.rows])]
-        bases += [(there, end) for end in answer.expected.ends]
-        for share in (0.0, -1.0) if columns[name].header.kind == "" else (0.0,):
-            amounts = list[Any]()
-            for at, value in bases:
-                counts, done = np.asarray(at[count]), 1.0 if work is None else evaluate(work, at)
-                speed = (value / (done ** of_base[1] * counts ** of_base[2])) ** of_base[0]
-                amounts.append(speed ** of_name[0] * done ** of_name[1] * counts ** (of_name[2] + share))
-            each = columns[name].values[self.series.rows] / amounts[0]
-            each = each[np.isfinite(each)]
-            if len(each) and np.max(each) <= (1.0 + _ROUNDED) * np.min(each):
-                middle, *ends = (float(np.median(each) * amount) for amount in amounts[1:])
-                lower, upper = sorted(ends)
-                value = Value(name, self._unit(name), middle, lower, upper, answer.verdict, answer.reason, answer.at)
+        values, known = (columns[n].values[self.series.rows] for n in (name, base))
+        # Operations a second are those of all workers, or of each.
+        for powers in (of_name, of_name._replace(workers=-1.0))[: 2 if columns[name].header.kind == "" else 1]:
+            factors = values / proportion(runs, known, powers)
+            factors = factors[np.isfinite(factors)]
+            if len(factors) and np.max(factors) <= (1.0 + _ROUNDED) * np.min(factors):
+                there, factor = {n: float(place[n]) for n in names}, float(np.median(factors))
+                middle, *ends = (factor * float(proportion(there, end, powers)) for end in answer.expected.ends)
+                value = Value(
+                    name, self._unit(name), middle, min(ends), max(ends), answer.verdict, answer.reason, answer.at
+                )
                 return _worded(value, answer.at)
         return None
 
@@ -1313,6 +1306,24 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         lower, upper = sorted(ends)
         value = Value(name, self._unit(name), middle, lower, upper, answer.verdict, answer.reason, requested)
         return _worded(value, requested)
+
+
+class _Powers(NamedTuple):
+    """The powers of the speed v, of the work W of a step and of the workers n to which a column is in proportion."""
+
+    speed: float
+    work: float
+    workers: float
+
+
+def _powers_of(name: str, header: Header) -> _Powers | None:
+    """Return the powers of a rate, of the time of a step or of operations a second; None of what follows no speed."""
+    if header.kind == "rate":
+        is_of_steps = header.counted in STEP_WORDS
+        return _Powers(1.0, -1.0 if is_of_steps else 0.0, -1.0 if header.shared and not is_of_steps else 0.0)
+    if "flops" in name.lower() or not words_in(name).isdisjoint(words_of("one_run.mfu")):
+        return _Powers(1.0, 0.0, 0.0)
+    return _Powers(-1.0, 1.0, 0.0) if header.kind == "time" and header.of == "step" else None
 
 
 def unit_of_column(name: str, header: Header, unit: str) -> str:
