@@ -112,6 +112,10 @@ def run_answer(row: Mapping[str, Any], at: Mapping[str, str] | None = None, ques
         training = replace(of_words.training, peak=question.training.peak or of_words.training.peak)
         price, plan = question.price or of_words.price, question.plan or of_words.plan
         question = replace(question, price=price, plan=plan, training=training)
+    is_planned = "collective" not in row and (question.training.tokens or row.get("tokens"))
+    if is_planned and not at and re.match(r"\d+(?!\S)", unread):
+        what = f"'{unread}' is not read, and may be the machine that is asked about"
+        raise GenperfError(what, hint="--at 64xh100, of the device that ran")
     try:
         rows, numbers = (_about_test if "collective" in row else _about_run)(row, at, question)
     except GenperfError as error:
