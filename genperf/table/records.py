@@ -31,6 +31,10 @@ _NAMELESS = late(r"\||:\s+[\d.]")
 MAX_DEPTH = 8
 
 
+#: Relative difference up to which a rate is one over a time.
+ROUNDED = 0.01
+
+
 def read_records(text: str, name: str) -> Source | None:
     """Read the records of a JSON text, or lines of `name=value`; None for another text."""
     if JSON.match(text) is None:
@@ -49,7 +53,7 @@ def read_records(text: str, name: str) -> Source | None:
     if len(values) > 1 or len(records) > 1:
         records = [run for record in records for run in _runs_within(record)]
         lines = [*range(1, len(records) + 1)] if len(records) > len(lines) else lines
-    flat = _with_last_names([dict(_flattened(record, "", 0, left_out)) for record in records])
+    flat = _with_last_names([dict(_flattened(_with_seconds(record), "", 0, left_out)) for record in records])
     if len(flat) > 1 and (run := source_of_records([_as_fact(record) for record in flat], name)) is not None:
         return run
     source = record_rows(name, flat, lines, unit, "records of JSON" if len(flat) > 1 else "record of JSON")
@@ -63,6 +67,17 @@ def read_records(text: str, name: str) -> Source | None:
         return source
     keys_text = listed([f"'{key}'" for key in left_out], 4)
     return source.changed(f"{counted(left_out.total(), 'list')} of {keys_text} left out")
+
+
+def _with_seconds(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with the median time for statistics of which the rate, `ops`, is one over the mean seconds."""
+    whole = dict(record)
+    for key, item in record.items():
+        of_item: list[Any] = [item.get(n) for n in ("ops", "mean", "median")] if isinstance(item, dict) else []
+        rate, mean, median = of_item if _are_numbers(of_item) else (0.0, 0.0, 0.0)
+        if abs(rate * mean - 1.0) < ROUNDED:
+            whole[key] = {"time_s": median}
+    return whole
 
 
 def _with_last_names(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
