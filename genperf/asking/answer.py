@@ -736,7 +736,9 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         by_unit |= {"steps/s": 1.0 / expected.value.value} if expected.is_time and growth.of_steps else {}
         if (measured := header_of(likeliest.quantity)).kind == "rate" and measured.shared:
             # As it was measured, of one device.
-            yield _value_row(replace(likeliest, quantity=_per_one(growth, measured.level), unit=samples_per_s))
+            # `tokens/s/gpu` of replicas of 8 GPUs
+            level = measured.level if facts.machines.get("workers", growth.target.count) == growth.target.count else ""
+            yield _value_row(replace(likeliest, quantity=_per_one(growth, level), unit=samples_per_s))
     if facts.column is None and (rate is None or growth.of_steps):
         column = "" if likeliest.facts is None or summed else likeliest.quantity
         usual = growth.sample if growth.whole else growth.timed

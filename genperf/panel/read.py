@@ -31,7 +31,7 @@ from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, rea
 from genperf.panel.table import Table
 from genperf.peaks import device_in
 from genperf.table.cells import Source, step
-from genperf.table.clean import filled, is_number, label, labels, mostly_numbers, numbers
+from genperf.table.clean import filled, is_number, label, labels, mostly_numbers, number_in, numbers
 from genperf.table.facts import PATHS, is_result
 from genperf.table.opened import understood
 from genperf.table.shape import VALUE, number_in_names, variants_of, with_variants
@@ -48,6 +48,7 @@ from genperf.vocabulary.names import (
     column_of,
     is_relative,
     meant_by,
+    noun_of,
     plain_name,
     words_in,
     words_in_full,
@@ -563,6 +564,12 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         return replace(roles, work=work, derived={**self.given.derived, **derived})
 
 
+#: A column of the devices that each replica, worker or the like has: `gpus_per_worker`, `gpusPerReplica`.
+_DEVICES_OF_EACH = late(
+    r"(?i)(?<![^\W_])(?:gpu|device|accelerator)s?[ _]?per[ _]?(?P<holder>worker|replica|actor|trainer|executor)s?$"
+)
+
+
 def recognised(
     table: str | Path | pd.DataFrame | Source,
     given: Mapping[str, Any] | None = None,
@@ -592,7 +599,20 @@ def recognised(
             left_out = step(f"{counted(int(is_zero.sum()), 'row')} left out of no {name}: no law of the scale has them")
             source = replace(source.take(np.flatnonzero(~is_zero)), steps=(*source.steps, left_out))
     source = source if named else _with_all_nodes(source)
-    return Recognised(source, roles, mapping or {}, tokens=tokens).for_question(at or {})
+    of_each = [name for name in source.columns if _DEVICES_OF_EACH.search(name)] if not (named or mapping) else []
+    mapping = _held_by_each(source, of_each) if of_each else mapping or {}
+    return Recognised(source, roles, mapping, tokens=tokens).for_question(at or {})
+
+
+def _held_by_each(source: Source, of_each: Sequence[str]) -> dict[str, str]:
+    """Return replicas or workers as nodes, where a column says that each has several devices: `gpus_per_replica`."""
+    nouns = {noun_of(n).lower().rsplit(".", 1)[-1].removesuffix("s"): n for n in source.columns if n not in of_each}
+    for name in of_each:
+        held, held_by = _DEVICES_OF_EACH.search(name), labels(source.columns[name]).tolist()
+        holder = nouns.get(held["holder"].lower().removesuffix("s")) if held is not None else None
+        if holder is not None and mostly_numbers(held_by) and min(map(number_in, held_by)) > 1.0:
+            return {"nodes": holder, "devices_per_node": name}
+    return {}
 
 
 def _with_all_nodes(source: Source) -> Source:
