@@ -73,7 +73,8 @@ def _with_seconds(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record with the median time for statistics of which the rate, `ops`, is one over the mean seconds."""
     whole = dict(record)
     for key, item in record.items():
-        of_item: list[Any] = [item.get(n) for n in ("ops", "mean", "median")] if isinstance(item, dict) else []
+        statistics = item if isinstance(item, dict) else {}
+        of_item: list[Any] = [statistics.get("ops"), statistics.get("mean"), statistics.get("median")]
         rate, mean, median = of_item if _are_numbers(of_item) else (0.0, 0.0, 0.0)
         if abs(rate * mean - 1.0) < ROUNDED:
             whole[key] = {"time_s": median}
