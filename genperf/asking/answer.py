@@ -212,10 +212,11 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
         facts = self.facts
         if facts is None or not facts.parts or facts.growth.target.count <= facts.parts[0].counts[1]:
             return ""
-        parts = [value for value in self.answers if value.quantity in {part.column for part in facts.parts}]
-        largest = sorted(parts, key=lambda part: -part.value)[:MOST_NAMED]
+        columns = {part.column for part in facts.parts}
+        predicted = [value for value in self.answers if value.quantity in columns]
+        largest = sorted(predicted, key=lambda value: -value.value)[:MOST_NAMED]
         texts = [f"{part.quantity} {part.ends(self.answers[0])}" for part in largest]
-        return prose(f"at {join_values(facts.place)} expect {listed(texts)}") if len(parts) == len(facts.parts) else ""
+        return prose(f"at {join_values(facts.place)} expect {listed(texts)}") if len(predicted) == len(columns) else ""
 
     @property
     def verdict(self) -> str:

@@ -287,9 +287,9 @@ def _with_rate_of_training(cells: Mapping[str, Any]) -> dict[str, Any]:
     time = next(filter(seconds.get, seconds), "")
     if not (work and time) or any(header.kind == "rate" for header in headers.values()):
         return dict(cells)
-    each = "/gpu" if headers[time].shared or device_in(time) is not None else ""
-    others = {name: cell for name, cell in cells.items() if name not in (time, work)}
-    return others | {f"{meaning_of(work)}/s{each}": (number_of(cells[work]) or 0.0) / seconds[time]}
+    of_device = "/gpu" if headers[time].shared or device_in(time) is not None else ""
+    settings = {name: cell for name, cell in cells.items() if name not in (time, work)}
+    return settings | {f"{meaning_of(work)}/s{of_device}": (number_of(cells[work]) or 0.0) / seconds[time]}
 
 
 def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedNetwork:
@@ -527,8 +527,10 @@ def _trainings(
         if (device_in(at.get("device", "")) or run.device).name != run.device.name:
             hint = "without --at and without a rate it is answered from published runs"
             raise GenperfError(f"the run is on {run.device.label}, and --at names another device", hint=hint)
-        if others := machine.keys() - {"devices", "nodes", "devices_per_node"}:
-            raise GenperfError(f"--at {min(others)} is no count of devices or nodes", hint="--at 64, or --at nodes=8")
+        if uncounted := machine.keys() - {"devices", "nodes", "devices_per_node"}:
+            raise GenperfError(
+                f"--at {min(uncounted)} is no count of devices or nodes", hint="--at 64, or --at nodes=8"
+            )
         of_node = {} if "devices" in machine or not machine else {"devices_per_node": np.ceil(run.devices / run.nodes)}
         query = fitted.query(of_node | machine)
         devices, nodes = (float(query.columns[name][0]) for name in ("devices", "nodes"))

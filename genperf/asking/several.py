@@ -76,9 +76,9 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
     coverage = answers[0].coverage if facts is None else facts.expected.interval
     intervals = "" if coverage is None else f" · below each value its {100 * coverage:g} % interval"
     yield Text(f"{source}{intervals}", style="bold")
-    known = settings[0] if facts is None else {**facts.series, **answers[0].taken}
+    open_settings = settings[0] if facts is None else {**facts.series, **answers[0].taken}
     of_question = {text.lower() for place in places for text in place.values()}
-    taken = {n: v for n, v in known.items() if all(of.get(n) == v for of in settings)}
+    taken = {n: v for n, v in open_settings.items() if all(of.get(n) == v for of in settings)}
     taken = {n: v for n, v in taken.items() if n in answers[0].taken or str(v).lower() not in of_question}
     if taken:
         yield Text(f"of {join_values(taken)}", style="dim")

@@ -1248,10 +1248,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             return speed**powers.speed * done**powers.work * workers**powers.workers
 
         runs = {n: columns[n].values[self.series.rows] for n in names}
-        values, known = (columns[n].values[self.series.rows] for n in (name, base))
+        values, base_values = (columns[n].values[self.series.rows] for n in (name, base))
         # Operations a second are those of all workers, or of each.
         for powers in (of_name, of_name._replace(workers=-1.0))[: 2 if columns[name].header.kind == "" else 1]:
-            factors = values / proportion(runs, known, powers)
+            factors = values / proportion(runs, base_values, powers)
             factors = factors[np.isfinite(factors)]
             if len(factors) and np.max(factors) <= (1.0 + _ROUNDED) * np.min(factors):
                 there, factor = {n: float(place[n]) for n in names}, float(np.median(factors))

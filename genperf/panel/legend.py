@@ -149,8 +149,8 @@ def column_by_name(legend: Legend, name: str, columns: Collection[str]) -> str |
     A count of devices that was the same in all runs, as `n_gpu`, always 1, gives way to the only one that varied.
     """
     named = column_named(name, columns)
-    held = named is not None and named == legend.aliases.get("nodes") and meant_by(name) == "workers"
-    if held and plain_name(name) not in plain_name(str(named)):
+    counts_nodes = named is not None and named == legend.aliases.get("nodes") and meant_by(name) == "workers"
+    if counts_nodes and plain_name(name) not in plain_name(str(named)):
         return None  # `gpus` are not the `num_workers` that have several each
     # Of one run nothing varies: every column counts as varied.
     varied = [n for n, entry in legend.columns.items() if entry.distinct > 1 or legend.rows < 2]

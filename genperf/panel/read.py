@@ -609,9 +609,9 @@ def _held_by_each(source: Source, of_each: Sequence[str]) -> dict[str, str]:
     """Return replicas or workers as nodes, where a column says that each has several devices: `gpus_per_replica`."""
     nouns = {noun_of(n).lower().rsplit(".", 1)[-1].removesuffix("s"): n for n in source.columns if n not in of_each}
     for name in of_each:
-        held, held_by = _DEVICES_OF_EACH.search(name), labels(source.columns[name]).tolist()
-        holder = nouns.get(held["holder"].lower().removesuffix("s")) if held is not None else None
-        if holder is not None and mostly_numbers(held_by) and min(map(number_in, held_by)) > 1.0:
+        match, cells = _DEVICES_OF_EACH.search(name), labels(source.columns[name]).tolist()
+        holder = nouns.get(match["holder"].lower()) if match is not None else None
+        if holder is not None and mostly_numbers(cells) and min(map(number_in, cells)) > 1.0:
             return {"nodes": holder, "devices_per_node": name}
     return {}
 

@@ -132,9 +132,9 @@ def with_tables_of_wiki(text: str) -> str:
         if mark[:1] not in ("|", "!") or mark in ("|-", "|+", "|}"):
             caption = f"<caption>{rest}</caption>"
             return {"{|": "<table><tr>", "|-": "<tr>", "|+": caption, "|}": "</table>"}.get(mark, line)
-        parts = (cell.rpartition("|") for cell in _WIKI_CELLS.split(line.strip()[1:]))
+        cells = (cell.rpartition("|") for cell in _WIKI_CELLS.split(line.strip()[1:]))
         kind = "th" if mark[0] == "!" else "td"
-        return "".join(f"<{kind} {attributes if '=' in attributes else ''}>{cell}" for attributes, _, cell in parts)
+        return "".join(f"<{kind} {attributes if '=' in attributes else ''}>{cell}" for attributes, _, cell in cells)
 
     return _WIKI_TABLE.sub(lambda table: "\n".join(map(in_html, table[0].splitlines())), text)
 

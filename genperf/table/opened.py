@@ -1235,6 +1235,6 @@ def _unit_of_caption(source: Source) -> dict[str, str]:
     columns = {n: cells for n, cells in source.cells.items() if n == "value" or "value" not in source.cells}
     columns = {n: cells for n, cells in columns.items() if not _NAMELESS.fullmatch(plain_name(n))}
     numeric = {n: cells for n, cells in columns.items() if meant_by(n) is None and not is_relative(n)}
-    parts = {n: [*map(parts_of, map(str, cells))] for n, cells in numeric.items()}
-    without_unit = {n: sum(cell is not None and not cell.unit for cell in cells) for n, cells in parts.items()}
+    amounts = {n: [*map(parts_of, map(str, cells))] for n, cells in numeric.items()}
+    without_unit = {n: sum(cell is not None and not cell.unit for cell in cells) for n, cells in amounts.items()}
     return {n: unit for n, count in without_unit.items() if 2 * count > len(source)}

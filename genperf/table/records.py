@@ -71,14 +71,14 @@ def read_records(text: str, name: str) -> Source | None:
 
 def _with_seconds(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record with the median time for statistics of which the rate, `ops`, is one over the mean seconds."""
-    whole = dict(record)
+    with_times = dict(record)
     for key, item in record.items():
         statistics = item if isinstance(item, dict) else {}
         of_item: list[Any] = [statistics.get("ops"), statistics.get("mean"), statistics.get("median")]
         rate, mean, median = of_item if _are_numbers(of_item) else (0.0, 0.0, 0.0)
         if abs(rate * mean - 1.0) < ROUNDED:
-            whole[key] = {"time_s": median}
-    return whole
+            with_times[key] = {"time_s": median}
+    return with_times
 
 
 def _with_last_names(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
