@@ -189,7 +189,9 @@ class Run(Struct):
         key = self.spelled.setdefault(_key_meaning(name), name)
         if name != key:
             value = in_unit(value, *(canonical_time(spelled.partition("/")[0]) or "" for spelled in (name, key)))
-        if unit and (first_unit := self.units.setdefault(key, unit)) != unit:
+        # `time (min): 1:30:00` is 90.
+        of_key = header_of(key).unit if header_of(key).kind == "time" and canonical_time(unit) else ""
+        if unit and (first_unit := self.units.setdefault(key, of_key if of_key not in ("", "s") else unit)) != unit:
             value = in_unit(value, unit, first_unit)
         if str(value)[:1].isalpha() and any(isinstance(earlier, float) for earlier in self.values.get(key, ())):
             return  # `Nodes: gpu[1-2]` below `on 2 nodes`
@@ -806,7 +808,9 @@ def _fact_of_match(pattern: re.Pattern[str], match: re.Match[str], unit_of_line:
     plurals = [ending for ending in ("s", "es") if plain_name(key) + ending in _COUNT_WORDS]
     if pattern is FORMS.counted and plurals:
         key += plurals[0]  # `1 node` and `2 node` count the same
-    if not unit and not header_of(key).kind and not _CHOSEN_TIME.search(key):
+    # `Time: 12:40:07` may be one of the day.
+    is_duration = clock and header_of(key).kind == "time" and plain_name(key) not in _COUNTERS
+    if not unit and (is_duration or not header_of(key).kind) and not _CHOSEN_TIME.search(key):
         unit = "s" if clock else unit_of_line
     multiple = groups.get("multiple", "")
     if multiple in ("M", "G") and not unit and not _words_of(key).isdisjoint(words_of("headers.memory")):
@@ -1747,7 +1751,7 @@ def source_of_rows(runs: Sequence[Run], name: str, unit: str = "line") -> Source
             is_remaining = not _LEFT.isdisjoint(_words_of(key))
             # `batch: 64` is a setting; with each step `batch: 10`, `batch: 20`, … a counter
             is_set = len(logged) < FEWEST_OF_A_CLOCK and canonical_of(key) is not None and plain_name(key) in _COUNTERS
-            values = logged[-1:] if is_set else logged
+            values = [in_unit(v, given_unit, units.get(key, given_unit)) for v in (logged[-1:] if is_set else logged)]
             if not values or is_remaining or is_counter(key, values, given_unit) or key in unmeasured_keys:
                 continue
             if _is_simulated(key, values, given_unit) and any(key != result for result in run.results):
@@ -1762,7 +1766,7 @@ def source_of_rows(runs: Sequence[Run], name: str, unit: str = "line") -> Source
                 spread[key] = steps
         if run.failure and not run.measured:
             row["status"] = run.failure
-        units |= {k: u for k, u in run.units.items() if k in row}
+        units = {k: u for k, u in run.units.items() if k in row} | units
         rows.append(row)
         spreads.append(spread)
     columns = list(dict.fromkeys(key for row in rows for key in row))
