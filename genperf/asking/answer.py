@@ -27,7 +27,7 @@ from genperf.panel.reading import Reading
 from genperf.panel.words import number_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.table.clean import finite, label
-from genperf.vocabulary import words_of
+from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import (
     MONEY_IN_NAME,
     RELATIVE,
@@ -40,7 +40,7 @@ from genperf.vocabulary.headers import (
     time_called,
     unit_of,
 )
-from genperf.vocabulary.names import counted_by, is_efficiency, is_relative, plain_name
+from genperf.vocabulary.names import LOAD, LOAD_IN_WORDS, counted_by, is_efficiency, is_relative, plain_name
 from genperf.words.answer import (
     COLORS,
     MARKS,
@@ -156,6 +156,7 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     read_back: str = ""
     unread: tuple[str, ...] = ()  #: Sentences about runs that were not read, each with its line.
     measured: str = ""  #: What the runs measured where it is asked; empty where there is none.
+    shares: str = ""  #: The share of a step that its part which grows most is likely at larger counts.
     left_out: tuple[str, ...] = ()  #: Columns that no part of the answer reads.
     coverage: float | None = None  #: Nominal coverage of the intervals of predictions; None for measured values.
     #: Where the runs are from, and how many they are; of a model its facts have both.
@@ -172,7 +173,9 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
             reasons = {what: _lack_of_one(names, what) for what in self.requested}
             return tuple((what, why) for what, why in reasons.items() if why)
         called = dict[str, str]()
-        for what in self.requested:
+        # A price in the question asks for what it costs.
+        priced = (COST,) if "price" in self.topics else ()
+        for what in (*self.requested, *priced):
             called.setdefault(_lack_of(self, self.facts, what), {"job": _JOB[0], "step": "step time"}.get(what, what))
         return tuple((name, why) for why, name in called.items() if why)
 
@@ -190,7 +193,7 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
         """Return the sentences by their keys, with the verdict where that is blind, and what the runs lack."""
         fastest = fastest_text(self.facts) if self.facts is not None and "fastest" in keys else ""
         sentences = [self.sentences[key] for key in keys if key in self.sentences]
-        sentences += [self._parts_ahead] if "parts" in keys and self._parts_ahead else []
+        sentences += [text for text in (self._parts_ahead, self.shares) if text and "parts" in keys]
         sentences += [self.sentences["sure"]] if sentences and self.verdict == BLIND else []
         return [*([fastest] if fastest else []), *sentences, *self.lacking]
 
@@ -395,9 +398,11 @@ def with_limit(answer: Answer, limit: str) -> Answer:
 
 #: What it costs, how many times as fast it is, and before a device what that does, among the names that a question
 #: may want.
-_COST, _SPEEDUP, _PER, _IN, _FOR = "cost", "speed-up", "per ", "in ", "for "
+COST, _SPEEDUP, _PER, _IN, _FOR = "cost", "speed-up", "per ", "in ", "for "
 #: Energy that follows from a power, and what is done with so much of it.
 ENERGY, PER_ENERGY = "energy", " per "
+#: The column of the part of a step that the network takes.
+EXCHANGE = re.compile(any_of("phases.exchange"))
 #: Why what is asked for follows from nothing.
 UNMEASURED = "no time and no rate was measured"
 #: What has a row and a sentence of its own.
@@ -436,30 +441,36 @@ def _derived_value(facts: Facts, likeliest: Value, want: str) -> tuple[str, str,
     for key, quantity in QUANTITIES.items():
         if plain in (key, plain_name(quantity.label)) and key in facts.quantities:
             return quantity.label, quantity.unit, Interval.named(facts.quantities, key)
-    if plain == _COST:
+    if plain == COST:
         cost, unit = cost_of(growth, expected.value) or (None, "")
-        return _COST, unit, cost
+        return COST, unit, cost
     # Throughput in a period, `tokens/d`, or for so much money, `tokens/100$`.
     what, _, period = want.partition("/")
     what = growth.sample if what == "work" else what
     seconds = amount(period)
     currency = "" if growth.price is None else growth.price.currency
     if period.endswith("$"):
-        paid = rate_of(facts, _COST)
+        paid = rate_of(facts, COST)
         if paid is None:
             # Without a price what they cost is lacking.
-            what, seconds = _COST, 1.0
+            what, seconds = COST, 1.0
         else:
             seconds = (number_of(period[:-1]) or 0.0) / paid.value
     if seconds is not None:
-        if (rate := rate_of(facts, what)) is None and growth.rated and what != _COST:
+        if (rate := rate_of(facts, what)) is None and growth.rated and what != COST:
             raise GenperfError(f"the runs count {growth.sample}, and no {what}", hint=f"{growth.sample} of a period")
         if rate is None:
-            lacking, hint = ("a price", "--price 2/h") if what == _COST else ("the work of a step", "--work '32*gpus'")
+            lacking, hint = ("a price", "--price 2/h") if what == COST else ("the work of a step", "--work '32*gpus'")
             raise GenperfError(f"the {what} of a period cannot be told without {lacking}", hint=hint)
         name = f"{_FOR}{period[:-1]} {currency}" if "$" in period else f"{_IN}{period}"
-        unit = currency if what == _COST else what
+        unit = currency if what == COST else what
         return re.sub(r"(?<=\d)(?=[a-z])", " ", name), unit, Interval(*(seconds * end for end in rate.ends))
+    above, _, below = want.rpartition("/")
+    load = next(filter(LOAD.fullmatch, facts.at), None)
+    if load is not None and header_of(above).kind == "rate" and LOAD_IN_WORDS.fullmatch(f"{below}s"):
+        of_all = growth.throughput(expected.value)
+        of_each = None if of_all is None else Interval(*(end / float(facts.at[load]) for end in of_all.ends))
+        return f"{_PER}{below}", rate_unit(growth.sample), of_each
     if wanted.kind == "rate" and wanted.shared:
         of_all = growth.throughput(expected.value)
         is_along = counted_by(growth.name) == wanted.level
@@ -485,7 +496,7 @@ def _lack_of_one(names: Collection[str], quantity: str) -> str:
     """Return why something that is asked of one configuration is none of the values with these names."""
     if is_relative(quantity) or is_efficiency(quantity):
         return "one scale was measured: a run at another count shows it"
-    if quantity == _COST and not any(name.startswith(_COST) or MONEY_IN_NAME.fullmatch(name) for name in names):
+    if quantity == COST and not any(name.startswith(COST) or MONEY_IN_NAME.fullmatch(name) for name in names):
         return "no price is known: --price 2/h"
     kind = header_of(quantity).kind
     is_missing = kind in ("time", "rate") and kind not in {header_of(name).kind for name in names}
@@ -497,19 +508,24 @@ def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
     growth, plan, is_time = facts.growth, facts.plan, facts.expected.is_time
     if is_efficiency(quantity):
         return ""
+    if quantity in ("exchange", "faster network"):
+        exchange = next((of.column for of in facts.parts if EXCHANGE.search(of.column.lower())), "")
+        if not exchange:
+            return "no run measured the exchange apart: a column such as comm_ms does"
+        return f"one twice as fast saves at most half of {exchange}" if quantity != "exchange" else ""
     headers = [header_of(value.quantity) for value in answer.answers]
     is_job = growth.whole and growth.sample not in STEP_WORDS
     option = growth.work_option or ("--work 256" if growth.whole else f"--work '32*{growth.name}'")
     no_work = f"the samples of a step are not known: {option}"
     if not is_time and not any(of.kind in ("time", "rate") for of in headers):
-        follows = quantity in (_COST, "job", "epoch", "step") or header_of(quantity).kind in ("time", "rate")
+        follows = quantity in (COST, "job", "epoch", "step") or header_of(quantity).kind in ("time", "rate")
         has_money = any(MONEY_IN_NAME.fullmatch(value.quantity.lower()) for value in answer.answers)
         return UNMEASURED if follows and not has_money else ""
     if quantity in ("time", "step", "job", "epoch") and growth.sample == RELATIVE:
         return "no time was measured, to which a speed-up is relative"
     if quantity == "speed" or (quantity == "time" and any(of.kind == "time" for of in headers)):
         return ""
-    if quantity == _COST:
+    if quantity == COST:
         is_priced = growth.costs is not None or (plan is not None and plan.price is not None)
         names = [*(value.quantity for value in answer.answers), *facts.further]
         if is_priced or any(MONEY_IN_NAME.fullmatch(name.lower()) for name in names):
@@ -518,7 +534,7 @@ def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
     if quantity == "step" and {"job"} == {of.of for of in headers if of.kind in ("time", "rate")}:
         return "what was measured is of a whole job, whose steps are not known"
     if is_job and header_of(quantity).kind == "rate" and not any(of.kind == "rate" for of in headers):
-        return f"how much a {growth.sample} does is not known: --work 1M"
+        return f"how much {with_article(growth.sample)} does is not known: --work 1M"
     if not is_time or is_job:
         return ""
     if quantity in ("job", "epoch", "time"):
@@ -554,7 +570,7 @@ def _per_one(growth: GrowthCounts, level: str) -> str:
 def rate_of(facts: Facts, what: str) -> Interval | None:
     """Return how much a second does of something: samples, tokens, steps, or whole epochs, or costs; None unknown."""
     growth, value = facts.growth, facts.expected.value
-    if what == _COST and growth.costs is not None:
+    if what == COST and growth.costs is not None:
         of_all = value.dividing(1.0) if growth.whole else growth.throughput(value)
         paid = None if of_all is None else growth.costs[1] * of_all.value / (1.0 if growth.whole else 1e6)
         return None if paid is None else Interval(paid, paid, paid)
@@ -817,7 +833,7 @@ def _following_rows(facts: Facts) -> Iterator[Row]:
     # The job that was timed has a row already.
     has_row_of_job = plan is not None and plan.plan.of_job and plan.chosen.count == growth.target.count
     if (cost := cost_of(growth, value)) is not None and growth.costs is not None:
-        yield _interval_row(_COST, *cost, growth.costs[0] if growth.grows else None)
+        yield _interval_row(COST, *cost, growth.costs[0] if growth.grows else None)
     if plan is not None and not (plan.plan.is_speed or plan.plan.is_of_a_step):
         paid, chosen = plan.price, plan.chosen
         middle, lower, upper, unit = texts_in_unit(*chosen.total.ends)
@@ -883,7 +899,7 @@ def _verdict_and_next_step(answer: Answer, width: int) -> Iterator[Text]:
         earlier = (note for note in answer.notes if note.startswith(EARLIER))
         if worth := next(earlier, record_line(facts)):
             yield Text("  " + worth)
-    if answer.requested:
+    if answer.requested or answer.topics:
         yield from lacking_of(answer)
     if facts is not None and facts.growth.assumption and facts.expected.value.value > LONGEST_STEP:
         yield Text.assemble(("? work", "bold"), "  each device is taken to keep its own; of one job: --scaling job")

@@ -11,6 +11,7 @@ import numpy as np
 from rich.text import Text
 
 from genperf.asking.answer import (
+    COST,
     MEASURED,
     PER_ENERGY,
     Answer,
@@ -31,7 +32,7 @@ from genperf.table.clean import is_number, label
 from genperf.vocabulary.headers import canonical_time, header_of, unit_of
 from genperf.vocabulary.names import LEVELS, LOAD, column_named, meant_by, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, verdict_line
-from genperf.words.growth import limits_kept_text, limits_text
+from genperf.words.growth import limits_kept_text, limits_text, work_in_all
 from genperf.words.numbers import count_text, interval_note, join_values, three_digits
 from genperf.words.verdict import BLIND, fits_text
 
@@ -89,8 +90,10 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
         mark = (MARKS[verdict], f"bold {COLORS[verdict]}")
         yield Text.assemble(mark, " ", name.ljust(first_width - 2), (values, "bold"))
         yield Text(" " * first_width + ends)
+    best = _nearest_limit(answers, apart, whole_names)
     for answer, name in zip(answers, names, strict=True):
-        if answer.facts is not None and (plan := answer.facts.plan) and (plan.breaks or limits_text(plan.plan)):
+        plan = None if best or answer.facts is None else answer.facts.plan
+        if plan is not None and (plan.breaks or limits_text(plan.plan)):
             is_kept = not plan.breaks and (plan.best is not None or plan.named is not None)
             sign, style = (MEASURED, "") if is_kept else (MARKS[BLIND], f"bold {COLORS[BLIND]}")
             yield Text(f"{sign} {name}: {limits_kept_text(plan)}", style=style)
@@ -109,7 +112,7 @@ def _lines(answers: Sequence[Answer], places: Sequence[Mapping[str, str]], width
         name if of is None else name.partition(", ")[2] or name
         for name, of in zip(whole_names, of_answers, strict=True)
     ]
-    best = _nearest_limit(answers, apart, whole_names) or _scales_best(answers, subjects)
+    best = best or _scales_best(answers, subjects)
     best = best or _best_value(answers, subjects, of_sizes)
     if best := best or _best_line(of_answers, subjects, of_sizes):
         yield from (Text(line, style="bold") for line in wrap(f"★ {best}", width))
@@ -179,7 +182,13 @@ def _note(ratio: Interval, coverage: float, unit: str = "") -> str:
 
 def _nearest_limit(answers: Sequence[Answer], apart: Sequence[Mapping[str, str]], names: Sequence[str]) -> str:
     """Return which number of what is asked is the last that keeps a limit; "" without a limit, or of other settings."""
-    shares = [share for answer in answers if (share := answer.answers[0].share_of_limit) is not None]
+    plans = [None if answer.facts is None else answer.facts.plan for answer in answers]
+    plan, keeps = plans[0], "keeps the limit"
+    if plan is not None and plan.plan.is_speed:
+        keeps = f"does {work_in_all(plan.plan, plan.sample, plan.whole)}"
+        shares = [plan.named.total for plan in plans if plan is not None and plan.named is not None]
+    else:
+        shares = [share for answer in answers if (share := answer.answers[0].share_of_limit) is not None]
     numbers = [float(value) for of in apart for value in of.values() if len(of) == 1 and is_number(value)]
     if len(answers) < 3 or not len(shares) == len(numbers) == len(answers):
         return ""
@@ -190,9 +199,9 @@ def _nearest_limit(answers: Sequence[Answer], apart: Sequence[Mapping[str, str]]
     surely = [name for _, share, name in ranked if share.upper <= 1.0]
     likely = [name for _, share, name in ranked if share.value <= 1.0 < share.upper]
     if not surely:
-        return f"none of these surely keeps the limit{f'; {likely[-1]} may' if likely else ''}"
+        return f"none of these surely {keeps}{f'; {likely[-1]} may' if likely else ''}"
     most, doubt = "largest" if is_rising else "smallest", f"; {likely[-1]} may as well" if likely else ""
-    return f"the {most} of these that surely keeps the limit is {surely[-1]}{doubt}"
+    return f"the {most} of these that surely {keeps} is {surely[-1]}{doubt}"
 
 
 def _best_value(answers: Sequence[Answer], names: Sequence[str], of_sizes: bool) -> str:
@@ -203,16 +212,19 @@ def _best_value(answers: Sequence[Answer], names: Sequence[str], of_sizes: bool)
     values = [answer.answers[0] for answer in answers]
     if (asks_rate or (not extreme and of_sizes)) and None not in rates:
         values = [rate for rate in rates if rate is not None]
+    costs = [next((v for v in answer.answers if v.quantity.startswith(COST)), None) for answer in answers]
+    asks_cost = COST in answers[0].requested and None not in costs
+    values = [cost for cost in costs if cost is not None] if asks_cost else values
     counts = {None if answer.facts is None else answer.facts.growth.target.count for answer in answers}
     quantity, unit = values[0].quantity, values[0].unit
     if len(counts) == 1 and None not in counts and (extreme, header_of(quantity).kind) in _OF_THE_FASTEST:
         # Of one curve each joint draws tell how much faster (`_best_line`).
         return ""
     # `images per kWh`
-    is_most = not unit and PER_ENERGY in quantity
-    kind = "" if counts != {None} else header_of(quantity).kind or header_of(f"x ({unit})").kind
+    is_most = not (unit or asks_cost) and PER_ENERGY in quantity
+    kind = "" if asks_cost or counts != {None} else header_of(quantity).kind or header_of(f"x ({unit})").kind
     is_fastest = kind == "rate" or (kind == "time" and not of_sizes)
-    is_spent = is_most or unit_of(unit)[0] in SPENT
+    is_spent = is_most or asks_cost or unit_of(unit)[0] in SPENT
     is_one_count = len(counts) == 1 and (is_fastest or is_spent)
     if not (extreme or is_one_count) or len({(v.quantity, v.unit) for v in values}) > 1:
         return ""
@@ -226,6 +238,7 @@ def _best_value(answers: Sequence[Answer], names: Sequence[str], of_sizes: bool)
     amounts = [f"{three_digits(value.value)} {unit}".rstrip() for value in (best, second)]
     most, least = ("most", "least") if is_spent else ("highest", "lowest")
     verb = "is fastest" if is_fastest and not extreme else f"has the {most if is_most else least} {quantity}"
+    verb = f"costs least{quantity.removeprefix(COST)}" if asks_cost else verb
     return f"{best_name} {verb}{doubt}: {amounts[0]}, {second_name} {amounts[1]}"
 
 
@@ -322,6 +335,8 @@ def _name_of(answer: Answer, apart: Mapping[str, str]) -> str:
     """Return what tells a configuration from the others: its count, and the settings that vary."""
     facts, at = answer.facts, _settings_of(answer)
     columns = {name: column_named(name, at) or name for name in apart}
+    # The `gpu` of `gpu=a100` is no count of gpus.
+    columns |= {n: n for n, column in columns.items() if is_number(at.get(column, "")) and not is_number(apart[n][:1])}
     for name, value in apart.items():
         alike = [c for c in at if plain_name(name) in plain_name(c).split("_") and same(label(at[c]), value)]
         columns |= {name: alike[0]} if len(alike) == 1 else {}

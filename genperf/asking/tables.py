@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
-from genperf.asking.answer import UNMEASURED, Answer, Value, wanted_of, with_limit
+from genperf.asking.answer import COST, UNMEASURED, Answer, Value, wanted_of, with_limit
 from genperf.asking.ask import (
     ONE,
     Measured,
@@ -34,7 +34,7 @@ from genperf.asking.ask import (
 from genperf.asking.energy import energy_of
 from genperf.asking.one_run import row_in, row_of_note, row_of_run, run_answer
 from genperf.errors import GenperfError, Note, TableError, attempted, counted, did_you_mean, listed
-from genperf.facts import Facts, Paid, Plan, Planned
+from genperf.facts import Facts, Paid, Plan, Planned, StepPart, are_whole
 from genperf.fitting import fit_prepared, model_of, prepared_auto
 from genperf.fitting.model import Model
 from genperf.formula import Node, evaluate, names_in, parse, quote_name, values_of
@@ -52,7 +52,7 @@ from genperf.panel.quantities import paid_by_runs
 from genperf.panel.question import SEVERAL, Requested, in_columns, in_factors
 from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, Reading
-from genperf.panel.words import row_of_cells, source_of_words, wanted_in_words
+from genperf.panel.words import OF_MACHINE, row_of_cells, source_of_words, wanted_in_words
 from genperf.prediction import Schema, stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import is_list
@@ -67,6 +67,7 @@ from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import (
     LEVELS,
+    LOAD_IN_WORDS,
     WAYS,
     canonical_of,
     column_named,
@@ -79,8 +80,9 @@ from genperf.vocabulary.names import (
     meant_by,
     words_in,
 )
+from genperf.words.answer import LEAST_CHANGE
 from genperf.words.growth import plan_in_short
-from genperf.words.numbers import duration_text, join_values, rate_unit, three_digits, whole_percent, with_unit
+from genperf.words.numbers import duration_text, join_values, prose, rate_unit, three_digits, whole_percent, with_unit
 from genperf.words.verdict import BLIND, fits_text, trust_text
 
 #: What a question is about, beside a model: one run by column, or a table.
@@ -122,6 +124,8 @@ MAX_QUANTITIES = 12
 SAME_VALUES, FAR_APART = 0.05, 4.0
 #: Relative difference of two rates of one step that are one, written with three digits.
 _ROUNDED = 0.03
+#: Doublings of the largest count at which the share of a part of a step is told.
+MOST_DOUBLINGS = 4
 #: What a question in words has, and the name of a quantity has not: a number, or a sign.
 _QUESTION = re.compile(r"(?<!\S)[$€£]?\d|=")
 #: Without a question also so many times the largest count.
@@ -264,7 +268,16 @@ def answers_about(
             unread = next((note.text for note in subject.source.steps if note.kind == UNREAD), "")
             error.hint = f"a line for each run, '8 GPUs: 410 img/s'; not read is {unread}" if unread else error.hint
             raise
-    return places, [run_answer(subject, place, question) for place in places]
+    counts = str(subject.get(OF_MACHINE, "")).split(",")
+    if len(counts) > 1 and not any(places):
+        # `64 or 128 gpus` beside one run
+        places = [{SCALE: count} for count in counts]
+    try:
+        return places, [run_answer(subject, place, question) for place in places]
+    except SeveralValuesError as error:
+        if not error.places:
+            raise
+        return error.places, [run_answer(subject, place, question) for place in error.places]
 
 
 def configurations(at: Mapping[str, str], levels_of: Callable[[str], Collection[str]]) -> list[dict[str, str]]:
@@ -549,7 +562,8 @@ def ask_recognised(
         answer = ask_recognised(opened, at, "", question, seed, fits) if wanted else None
         if answer is None:
             raise
-        if (value := wanted_of(answer, str(wanted)) or energy_of(answer, str(wanted))) is not None:
+        by_price = next((of for of in answer.answers if wanted == COST and of.quantity.startswith(COST)), None)
+        if (value := wanted_of(answer, str(wanted)) or energy_of(answer, str(wanted)) or by_price) is not None:
             return replace(answer, answers=(value, *answer.answers[1:]))
         # Words that the runs lack something for are answered with what that is.
         answer = replace(answer, requested=(*answer.requested, str(wanted)))
@@ -586,8 +600,15 @@ def ask_recognised(
     if not {"peak", "limit"}.isdisjoint(question.topics):
         question = question.on_device([*{**opened.legend.constants, **resolved, **series.levels}.values()])
     answer = _SeriesAnswers(opened, reading, series, question, seed, fits=fits).answered(resolved)
+    has_work = question.plan is not None or question.training.tokens is not None
+    if answer.facts is None and has_work:
+        answer = replace(answer, answers=(_time_of_work(answer, question),))
+    if answer.facts is None and question.price is not None and (has_work or COST in question.requested):
+        cost = _cost_of(answer.answers[0], question.price, reading, series.rows)
+        answer = replace(answer, answers=(*answer.answers, cost))
     header, measured_header = header_of(wanted or ""), reading.columns[reading.quantities[0]].header
-    is_of_each = header.shared and not measured_header.shared
+    is_of_load = LOAD_IN_WORDS.fullmatch(f"{str(wanted).rpartition('/')[2]}s") is not None
+    is_of_each = (header.shared or is_of_load) and not measured_header.shared
     if measured_header.kind == "rate" and (header.kind == "time" or is_of_each):
         # The time of a step is wanted, or the rate of each device, and a rate of all was measured.
         answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
@@ -872,9 +893,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         facts = None if is_about_sizes else self._facts(name, model, configuration, at)
         taken, requested = {} if facts is None else facts.taken, at
         if facts is not None and self.question.plan is not None:
-            # The count of a plan is that of the other quantities as well.
+            # The count of a plan, and what it leaves open, is that of the other quantities as well.
             configuration = dict(facts.at)
-            at = at | {name: label(value) for name, value in configuration.items() if name == reading.scale}
+            at = at | {n: label(value) for n, value in configuration.items() if n == reading.scale or n in taken}
         if facts is not None and facts.split is not None:
             configuration = dict(facts.at)
             at = at | {name: label(ways) for name, ways in facts.split.ways.items()}
@@ -886,6 +907,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             likeliest = replace(likeliest, texts={"measured": sentence, **likeliest.texts})
         one_curve = stack_of(model.members) is None
         answers, notes = self._with_others(others, at, {name: likeliest}, one_curve)
+        shares = self._shares_ahead(name, facts.parts) if facts is not None and "why" in self.question.topics else ""
         place = {} if facts is None else dict(facts.at)
         in_others = [self._in_another_series(likeliest, requested, place, levels) for levels in self.series.others]
         read = {*answers, self.opened.legend.price_column}
@@ -906,6 +928,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             read_back=_origin_text(source, table),
             unread=tuple(note.text for note in source.steps if note.kind == UNREAD),
             measured=sentence,
+            shares=shares,
             left_out=tuple(column for column in reading.left_out if column not in read),
             coverage=self.question.interval,
             source=source.name,
@@ -938,6 +961,25 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             elsewhere = f", at {join_values({scale: count})}" if scale in place and place[scale] != count else ""
             return 0.0, f"{join_values(levels)}: {value.ends(likeliest)}{elsewhere}"
         return None
+
+    def _shares_ahead(self, name: str, parts: Sequence[StepPart]) -> str:
+        """Return the share of a step that the part which grows most likely is at the next doublings; "" without one."""
+        part = max(parts, key=lambda of: of.shares[1] - of.shares[0], default=None)
+        scale = self.reading.scale
+        if part is None or scale is None or part.shares[1] - part.shares[0] < LEAST_CHANGE:
+            return ""
+        texts, columns = list[str](), [of.column for of in parts] if are_whole(parts) else [name]
+        with suppress(GenperfError):
+            for count in (part.counts[1] * 2.0**doublings for doublings in range(1, MOST_DOUBLINGS + 1)):
+                seconds = dict[str, float]()
+                for column in {*columns, part.column}:
+                    model, _ = self.fitted(column)
+                    at = {**self.series.levels, scale: label(count)}
+                    value = self._value(column, *self._question_of(model, at), None)
+                    seconds[column] = value.value * float(np.divide(*TIME_UNITS[value.unit]))
+                share = seconds[part.column] / sum(seconds[column] for column in columns)
+                texts.append(f"{whole_percent(min(share, 1.0))} % at {count:g}")
+        return prose(f"of a step, {part.column} is likely {listed(texts)} {scale}") if texts else ""
 
     def _plan_in(self, at: dict[str, str], levels: dict[str, str]) -> Planned | None:
         """Return the plan in the series of some levels, each at the price of its own runs; None without a model."""
@@ -984,10 +1026,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
     def _facts(self, name: str, model: FitResult, configuration: dict[str, Any], at: Mapping[str, str]) -> Facts | None:
         """Return all that is known of the likeliest quantity; None where one count was measured, which is no curve."""
-        reading, plan = self.reading, self.question.plan
+        reading = self.reading
         if len(np.unique(self._counts)) < 2 or is_size(reading.scale or ""):
-            if plan is not None:
-                raise GenperfError("a plan needs a series of at least two counts", hint="measure a second count")
             return None
         work, target, panel = self.opened.given.work or None, model.schema.target, model.panel
         constants = panel.within(self.series.levels).constants if self.series.levels else {}
@@ -1028,6 +1068,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if self.opened.want is None:
             arithmetic = [c for c in reading.with_role("ratio", "consequence") if c.follows is not None]
             others += [c.name for c in arithmetic if c.name != self.opened.legend.price_column]
+        if of_unknown := [name for name in others if reading.is_of_unknown_work(name)]:
+            others = [name for name in others if name not in of_unknown]
+            by_itself = f"--want {quote_name(of_unknown[0])} answers it"
+            notes.append(f"how much the runs did in {listed(of_unknown)} is not known: {by_itself}")
         names = [*answers, *others]
         for name in sorted(others, key=lambda column: reading.columns[column].follows is not None):
             value = self._by_arithmetic(name, answers)

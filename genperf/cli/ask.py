@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Collection, Mapping, Sequence
@@ -109,7 +110,9 @@ def ask(
     if about is None:
         # One run in words is a row by column, several are a `Source`, and {} is a file. A file of that name is read,
         # even if it is called `8xh100`.
-        in_words: Any = {} if at and Path(table[0]).is_file() else source_of_words(table) or row_in(table)
+        # `is this normal` names no configuration of a test of collectives.
+        is_file = any(map(str.isdigit, "".join(at))) and Path(table[0]).is_file()
+        in_words: Any = {} if is_file else source_of_words(table) or row_in(table)
         try:
             source = in_words or _source(table, roles["delimiter"])
         except GenperfError:
@@ -148,13 +151,17 @@ def _show(
     answers: Sequence[Answer], at: Sequence[Mapping[str, str]], out: Output, full: bool, topics: Collection[str]
 ) -> None:
     """Print answers as JSON, as the sentences of some topics, as all sentences, or as a card."""
+    from genperf.vocabulary import any_of
     from genperf.words.numbers import join_values, taken_text
 
     if out.written(answers[0] if len(answers) == 1 else [*answers]):
         return
     keys = dict.fromkeys(key for name in (*topics, *answers[0].topics) for key in TOPICS.get(name, ()))
     if keys and not any(answer.sentences_about(keys) for answer in answers):
-        raise GenperfError("nothing of what is asked is known of these runs", hint="--full shows what is")
+        columns = () if answers[0].reading is None else answers[0].reading.columns
+        is_test = any(re.search(f"(?i){any_of('statement.bandwidth')}", name) for name in columns)
+        hint = "of a test of collectives: genperf 8xh100 all_reduce 470GB/s" if is_test else "--full shows what is"
+        raise GenperfError("nothing of what is asked is known of these runs", hint=hint)
     if not (keys or full):
         _show_card(answers, at, out)
         return
@@ -165,11 +172,11 @@ def _show(
     for answer, apart in zip(answers, differing_values(at), strict=True):
         if apart:
             tell(f"At {join_values(apart)}:")
+        if answer.taken and not out.quiet:
+            tell(taken_text({name: [value] for name, value in answer.taken.items()}))
         if keys:
             tell_all(answer.sentences_about(keys))
             continue
-        if answer.taken and not out.quiet:
-            tell(taken_text({name: [value] for name, value in answer.taken.items()}))
         tell(str(answer))
 
 

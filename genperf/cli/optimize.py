@@ -98,7 +98,8 @@ def optimize(
     from genperf.formula.amounts import with_amounts
     from genperf.panel.phrases import OF_STEPS
     from genperf.panel.quantities import price_of, training_of
-    from genperf.search.space import usual_grid
+    from genperf.search.space import split_columns, usual_grid
+    from genperf.vocabulary.names import meant_by
 
     aim |= _one_of(aim, "minimize", "maximize") | _one_of(aim, "steps", "samples", "tokens")
     formulas = {name: with_amounts(aim[name]) for name in FORMULAS if aim[name] is not None}
@@ -118,6 +119,11 @@ def optimize(
             raise click.UsageError(what)
         out.note(f"not given, and varied: {', '.join(grid)}; --over varies other factors, or other counts")
         fitted, texts = configuration(grid, "--over", fitted)
+    if devices is None and (ways := split_columns(fitted.first)) is not None and ways.varied:
+        # A count alone leaves open how its devices are split.
+        count = texts.get(name := fitted.first.panel.along().name, "")
+        if len(texts) == 1 and count.isdigit() and meant_by(name) == "workers":
+            devices, texts = int(count), {}
     aim |= _one_of(aim, "steps", "samples", "tokens")
     if (steps := str(aim["samples"] or "").removesuffix(OF_STEPS)) != str(aim["samples"] or ""):
         # `1000 steps` in words

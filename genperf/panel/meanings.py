@@ -40,6 +40,8 @@ _OF_HEADERS = frozenset({"num", "number", "of", "per"})
 _OF_TIMES = frozenset((*words_of("headers.time"), *TIME_WORDS, "per"))
 #: Where a capital begins a word of a header.
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+#: What a number counts, before another name.
+_COUNT_BEFORE = re.compile(rf"(?i){any_of('factors.workers', 'factors.nodes')} (?!per )")
 #: The memory in the name of a device.
 MEMORY_IN_NAME = re.compile(r"(?i)(?<!\d)(\d{1,3}) ?Gi?B")
 
@@ -188,6 +190,9 @@ class Meanings(Struct, dict=True):
             of = phrase.removeprefix("per ")
             return next((name for name in (f"batch per {of}", f"gpus per {of}") if meant_by(name)), "")
         (spelled, _), is_word = only_match(self.headers, phrase), re.search(r"[\s/]", phrase) is None
+        if _COUNT_BEFORE.match(phrase) and ("per" in words_in(spelled or phrase) or meant_by(phrase) == "batch"):
+            # `16 gpus batch size 64` of `batch_per_gpu`
+            return ""
         others = [word for word in re.split(r"[\s/]", phrase) if word not in _OF_HEADERS]
         is_other = PROSE if is_word else _NO_NAME
         is_other_word = others and (others[-1].lower() in words_of("headers.without") or EACH.fullmatch(others[0]))

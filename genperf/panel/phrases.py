@@ -82,6 +82,8 @@ _NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?[kKMBTmb]?(?:[,:][\d.*]+[kKMBT]?)*"
 _SHARE = re.compile(r"\d{1,2}(?:\.\d+)?%")
 #: Columns of titles and of headers, which have no name of their own.
 _UNNAMED = ("section", VARIANT, TITLES)
+#: `per epoch`, `$/epoch`.
+_OF_AN_EPOCH = re.compile(rf"(?i)(?:/|(?<!\w)(?:per|an?|each|every)) ?{any_of('headers.epoch')}(?!\w)")
 #: Behind a number of steps that the option of samples has.
 OF_STEPS = " steps"
 #: The limit that is the memory in the name of a device.
@@ -162,7 +164,11 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     # `what does fsdp cost` compares, and the `time` of `step time` is that of a step.
     names_time = has_job or "--why" in values or not {"job", "epoch", "step"}.isdisjoint(requested)
     requested = [of for of in requested if not (words.compared if of == "cost" else names_time and of == "time")]
-    requested += ["cost"] if values.get("--each") == ["cheapest"] else []
+    asks_cheapest = not {"cheapest", *words_of("superlatives.cheapest")}.isdisjoint(map(str.lower, words.words))
+    requested += ["cost"] if asks_cheapest and (words.compared or "--each" in values) else []
+    if "cost" in requested and len(words.times_of_epochs) == 1 and _OF_AN_EPOCH.search(text):
+        # What an epoch costs, beside the time of a step.
+        values.setdefault("--want", [*words.times_of_epochs])
     values |= {"--requested": [", ".join(requested)]} if requested else {}
     values |= words.extreme_of_measured() if is_list else {}
     has_deadline_alone = values.keys() & _OF_A_PLAN - {"--price"} == {"--deadline"}
@@ -345,16 +351,21 @@ class _Words(Meanings, dict=True):
     def add_numbers_at_limit(self) -> bool:
         """Add the numbers of what is sought that keeps a limit: `how many replicas for p99 under 200 ms`.
 
-        They are those that were measured, and three doublings of the largest.
+        They are those that were measured, and three doublings of the largest. The least of a speed is such a limit of
+        what is no count of the machine, `what batch for 5000 img/s on 16 gpus`, as is that of a load without a number.
         """
-        column, names = self.sought, {column_by_name(self.legend, n, self.legend.columns) for n, v in self.phrases if v}
-        if not column or column in names or not any(name == "--limit" for name, _ in self.phrases):
+        columns = [(column_by_name(self.legend, n, self.legend.columns), v in ("", n)) for n, v in self.phrases]
+        column = self.sought or (self.load if (self.load, True) in columns else "")
+        names = {name for name, is_open in columns if not is_open}
+        has_limit = any(name == "--limit" for name, _ in self.phrases)
+        has_limit |= ("--deadline", "1s") in self.phrases and not self.is_scale(column)
+        if not column or column in names or not has_limit:
             return False
         entry = self.legend.columns[column]
         doublings = (f"{entry.ends[-1] * multiple:.15g}" for multiple in (2, 4, 8))
+        self.phrases = [phrase for phrase, of in zip(self.phrases, columns, strict=True) if of != (column, True)]
         # `largest` says nothing more.
         self.phrases = [(n, v) for n, v in self.phrases if not (n == v and n.lower() in words_of("headers.best"))]
-        self.phrases = [(n, v) for n, v in self.phrases if v or column_by_name(self.legend, n, [column]) is None]
         self.phrases += [(column, value) for value in (*entry.values, *doublings)]
         self.compared = ""
         return True
@@ -481,7 +492,9 @@ class _Words(Meanings, dict=True):
         if name and self.has_value(end):
             # `32 workers batch 64` is not of a batch of workers.
             starts = [k for k in range(end - 1, place + 1, -1) if self.longest(k, self.name, end)[1] == end]
-            shorter = ((self.longest(place + 1, self.name, k)[0], k) for k in starts if self.word(k) != "per")
+            # The last word of `16 gpus batch per gpu 64` begins no name.
+            starts = [k for k in starts if "per" not in self.words[k - 1 : k + 1]]
+            shorter = ((self.longest(place + 1, self.name, k)[0], k) for k in starts)
             if self.cell(self.words[place]):
                 # The 13B of `13B seq len 8192` is a network.
                 return None
@@ -509,7 +522,7 @@ class _Words(Meanings, dict=True):
             return self.read_size(place, end, name, value)
         if _BETWEEN.fullmatch(noun) or noun == "|" or _NUMBER.fullmatch(noun):
             return self.read_listed(place, value)
-        if noun.isalpha() and not self.is_prose(noun):
+        if noun.isalpha() and not (self.is_prose(noun) or self.only_asks(noun)):
             behind, end = self.longest(place + 2, self.name)
             if behind and not self.has_value(end):
                 # What is between is read for itself.
@@ -602,6 +615,12 @@ class _Words(Meanings, dict=True):
         passed = (k for k in range(place - 1, -1, -1) if _BOUNDING.fullmatch(self.words[k].lower()) is None)
         before = next((k for k in passed if not self.is_prose(self.words[k].lower())), place)
         named = [n for n in alike if before < place - 1 and singular_words(self.words[before]) <= singular_words(n)]
+        behind = singular_words(self.word(place + 2))
+        of_behind = [n for n in alike if behind and not named and behind <= singular_words(n)]
+        if len(of_behind) == 1:
+            # `within 300 ms ttft`
+            named = of_behind
+            del self.words[place + 2]
         if is_memory and not any(bytes_of(header.unit) for header in headers.values()):
             return f"{value} {noun}", f"{value} {noun}"
         limited = "memory" if is_memory else next(iter(named if len(named) == 1 else alike if kind != "s" else ()), "")
@@ -639,6 +658,9 @@ class _Words(Meanings, dict=True):
         if rates or any(map(_ALTERNATIVE.fullmatch, self.words)):
             # `tokens per second per gpu`, `per gpu throughput`, `slower per gpu than`
             rate = rates[0] if rates and header_of(rates[0]).counted else "samples/s"
+            if self.phrases[-1:] == [(self.word(place - 1), self.word(place - 1))]:
+                # That of all is not wanted.
+                self.phrases.pop()
             return place + 2, "--want", f"{rate}/{noun}"
         # `memory per gpu`
         return place + 2, "", ""
@@ -835,8 +857,9 @@ class _Words(Meanings, dict=True):
     def split_glued(self, place: int) -> Phrase:
         """Take a number and a name apart, `64gpus`, `tp8`; any other word is a setting of its own name."""
         word, glued = self.words[place], GLUED.fullmatch(self.words[place])
-        # The `p95` of `p95_ms` is no count.
+        # The `p95` of `p95_ms` is no count, nor is the `p3` of `p3.2xlarge` and `p3.8xlarge`.
         is_of_header = any(words_in(word) <= words_in(name) for name in self.legend.columns)
+        is_of_header |= bool(self.cells_having(word.lower()))
         glued = None if (is_of_header and words_in(word)) or device_in(word) else glued
         number, noun, name, value = glued.groups("") if glued else [""] * 4
         nouns = (noun, f"{noun} {self.word(place + 1)}")

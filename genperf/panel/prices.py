@@ -93,6 +93,11 @@ def _prices(
     # What costs nothing shows neither.
     telling = [rows for _, rows in groups if len(np.unique(counts[rows])) > 1 and np.any(column.values[rows] > 0.0)]
     of_all = all(_price_of_one(column.values[rows]) is None for rows in telling)
+    of_a_device = not DEVICE_WORDS.isdisjoint(words_in(column.name))
+    if not telling and (of_a_device or len({float(counts[rows][0]) for _, rows in groups}) > 1):
+        # Machines of one size each: that of a larger one is of all its devices where it differs less of each.
+        spreads = [np.ptp(np.log(np.maximum(values, 1e-12))) for values in (column.values / counts, column.values)]
+        telling, of_all = [rows for _, rows in groups], bool(spreads[0] < spreads[1] and not of_a_device)
     for levels, rows in groups if telling and (of_all or not only_of_all) else ():
         of_one = _price_of_one(column.values[rows] / (counts[rows] if of_all else 1.0))
         if of_one:

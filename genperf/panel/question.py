@@ -34,7 +34,7 @@ from genperf.panel.legend import (
     number_text,
     same,
 )
-from genperf.panel.machine import PARTS, PLACES, USUAL_DEVICES, is_a_part
+from genperf.panel.machine import BATCHES, PARTS, PLACES, USUAL_DEVICES, is_a_part
 from genperf.panel.meanings import singular_words
 from genperf.panel.panel import Panel, several_nodes
 from genperf.panel.phrases import settings_in_words
@@ -154,7 +154,10 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
             _add_setting(legend, settings, name, column, text, at)
         elif "tokens" in options and meant_by(name) == "sequence" and (length := amount(text)) is not None:
             # `1T tokens, seq 4096` of runs that do not say how long a sample is.
-            options["sequence"] = f"{length:.15g}"
+            options["let"] = ", ".join(filter(None, (options.get("let"), f"seq_length={length:.15g}")))
+        elif _is_batch_of_steps(legend, name) and (size := amount(text)) is not None:
+            # `batch 32 per gpu` of runs that say how long a step is alone.
+            options["let"] = ", ".join(filter(None, (options.get("let"), f"batch_per_gpu={size:.15g}")))
         elif not in_title(text, legend.title):
             settings.absent.append(name)
     batch = column_of("batch", legend.columns) if column_of("global_batch", legend.columns) else None
@@ -263,6 +266,14 @@ def _count_of_grid(legend: Legend, column: str, text: str) -> tuple[str, str]:
     requested, *measured = (math.prod(map(int, re.split("[x×*]", grid))) for grid in (text, *levels))
     is_count = legend.columns[count].ends == (min(measured), max(measured))
     return (count, str(requested)) if is_count else (column, text)
+
+
+def _is_batch_of_steps(legend: Legend, name: str) -> bool:
+    """Tell whether a name is that of the batch of a device, where times of steps were measured and nothing of work."""
+    is_of_device = meant_by(name) == "batch" and plain_name(name) not in words_of("columns.batch_of_any")
+    headers = [*map(header_of, legend.columns)]
+    has_steps = any((h.kind, h.of) == ("time", "step") for h in headers) and all(h.kind != "rate" for h in headers)
+    return is_of_device and has_steps and {*BATCHES}.isdisjoint(map(meant_by, legend.columns))
 
 
 def _ask_batch_of_device(legend: Legend, settings: _Cells, global_batch: str) -> None:

@@ -389,7 +389,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         of_headers = {n: {*n.lower().split()} for of_value in variants.values() for n in of_value.values()}
         shared = {word for word in words if not header_of(word).kind and any(word in of for of in of_headers.values())}
         meant = [name for name, of_header in of_headers.items() if shared and shared <= of_header]
-        if not superlatives and len(named) < 2 and len(meant) < 2:
+        # `how much faster is after`, than before.
+        is_other = bool(named) and not {*words}.isdisjoint(words_of("headers.comparative"))
+        if not (superlatives or is_other) and len(named) < 2 and len(meant) < 2:
             return self
         columns = {n: cells for n, cells in columns.items() if n not in of_headers or n in meant or len(meant) < 2}
         # The words that all of them have are those of a title.
@@ -426,8 +428,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         requested = replace(requested, wanted="") if paid else requested
         options = dict(requested.options)
         of_words, scaling = options.pop("want", None), options.pop("scaling", "")
-        if length := options.pop("sequence", ""):
-            roles = replace(roles, derived={"seq_length": length, **roles.derived})
+        if lets := options.pop("let", ""):
+            roles = replace(roles, derived={**dict(let.split("=") for let in lets.split(", ")), **roles.derived})
         if scaling and not (roles.scaling or any(header_of(name).kind == "rate" for name in columns)):
             # Of a rate the efficiency is the same by either kind.
             roles = replace(roles, scaling=scaling)

@@ -43,7 +43,7 @@ from genperf.panel.evidence import (
 )
 from genperf.panel.machine import PARTS
 from genperf.panel.options import MEASURED, FailureRule, Roles, phase_columns, says_failed
-from genperf.panel.panel import LEAST_FALL, LEAST_GROWTH, MANY_STEPS, growth_along
+from genperf.panel.panel import LEAST_FALL, LEAST_GROWTH, LONGEST_UNCOUNTED, MANY_STEPS, growth_along
 from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells, either_reading
 from genperf.table.clean import label
@@ -263,6 +263,17 @@ class Reading(Struct, eq=False, dict=True):
     def is_of_job(self, name: str) -> bool:
         """Tell whether a time is that of a whole job, by its header or by how much a rate does in it."""
         return self.columns[name].header.of == "job" or OF_ONE_JOB in self.columns[name].reasons
+
+    def is_of_unknown_work(self, name: str) -> bool:
+        """Tell whether what elapsed beside a rate is of no job that all runs did, and no step of which each did one."""
+        time, rate = self.columns[name], self.columns[self.quantities[0]]
+        if time.kind != "time" or time.header.of or rate.kind != "rate" or MANY_STEPS.isdisjoint(words_in(name)):
+            return False
+        counts = np.ones(len(time.values)) if self.scale is None else self.columns[self.scale].values
+        done = _done_in(rate, time) * (counts if rate.header.shared else 1.0)
+        is_long = np.nanmedian(time.values) * np.divide(*TIME_UNITS[time.header.unit or "s"]) > LONGEST_UNCOUNTED
+        works = (done,) if is_long else (done, done / counts)
+        return all(np.nanmax(work) > ONE_JOB * np.nanmin(work) for work in works)
 
     def scaling_by(self, name: str) -> tuple[str, str]:
         """Return the kind of scaling that the columns beside a time show, and why; or nothing.

@@ -130,6 +130,7 @@ def _rules(name: str) -> list[tuple[re.Pattern[str], str | Callable[[re.Match[st
         "in_days()": lambda period: f"{int(period[1]) * DAYS_OF[period[2].lower()]} days",
         "node_of_instance()": _node_of_instance,
         "nodes_of_device()": lambda of: f"{of[1]} nodes {of[2]}" if device_in(of[2]) else of[0],
+        "counts_listed()": lambda of: f"{OF_MACHINE}={','.join(filter(None, of.groups()))}",
         "number_of_work()": lambda of: of[0].replace(",", ""),
         "samples_of_epochs()": lambda of: f"{(number_of(of[1]) or 0.0) * (number_of(of[2]) or 0.0):.15g}",
         "times_as_fast()": _times_as_fast,

@@ -421,6 +421,8 @@ def _breaks_text(planned: Planned, limit: str) -> str:
     """Return that the named machine breaks a limit, surely where even the lower end of the interval does."""
     if limit not in BREAKS or planned.named is None:
         return limit
+    if planned.plan.is_speed and limit == "late":
+        return _speed_text(planned, planned.named)
     verb, more = BREAKS[limit]
     low, most = planned.named.cost.lower, planned.plan.budget
     if limit == "late":
