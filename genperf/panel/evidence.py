@@ -489,6 +489,8 @@ def described(name: str, unit: str, names: Collection[str] = ()) -> Header:
     others = (f"{name[:-3]}max".lower(), f"{name[:-3]}avg".lower())
     is_least = stem != name and any(n.lower() in others for n in names)
     header = header_of(stem if is_least else re.sub(rf"\.({'|'.join(_RANKED)}|p\d\d?)$", "", name))
+    if plain_name(name) == "value" and MONEY_IN_NAME.fullmatch(unit):
+        return replace(header, kind="quantity", unit=unit)  # `1 GPU | 2 GPUs` above `$0.40 | $0.52`
     # As if the unit stood in the header, behind a word of no meaning.
     in_cells = header_of(f"x{unit}" if unit.startswith("/") else f"x ({unit})") if unit else header
     # `128 MB` below `Size` is an amount that was given, as below `Size (MB)`.

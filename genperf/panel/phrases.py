@@ -579,7 +579,10 @@ class _Words(Meanings, dict=True):
             amount_text = f"{number * (below / above if is_short else 1.0):.15g}"
             return self.work_option(rate.counted, f"{value} {noun}"), amount_text
         if unit in ("d", "h", "min", "s", "ms"):
-            return "--deadline", f"{value}{unit}"
+            # `a clip of 10s` of runs whose `Clip` is 5 s, 10 s and 20 s.
+            levels = [n for n, e in self.legend.columns.items() if e.unit == unit and value in e.values]
+            settings = [name for name in levels if header_of(name).kind == "" and plain_name(name) != "value"]
+            return (settings[0], value) if len(settings) == 1 else ("--deadline", f"{value}{unit}")
         counted = "epochs" if noun.lower() in words_of("headers.epoch") else counted
         if counted not in {*_OF_A_JOB, *self.work_counted, "steps"}:
             return None

@@ -36,7 +36,7 @@ from genperf.table.facts import PATHS, is_result
 from genperf.table.opened import understood
 from genperf.table.shape import VALUE, number_in_names, variants_of, with_variants
 from genperf.vocabulary import any_of, late, words_of
-from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, bandwidth_of, header_of, is_price
+from genperf.vocabulary.headers import MONEY_IN_NAME, RELATIVE, STEP_WORDS, bandwidth_of, header_of, is_price
 from genperf.vocabulary.names import (
     IN_TOKENS,
     LEVELS,
@@ -239,6 +239,11 @@ def _with_node_size(roles: Roles, columns: Collection[str], node_size: Mapping[s
 
 #: `best`, `fastest`: one of several is asked for.
 _SUPERLATIVE = late(any_of("headers.superlative"))
+#: Words of a question that a table of times or of money answers: `how long`, `price of`.
+_ASKS = {
+    "time": late(rf"(?i)(?<!\w){any_of('requested.time', 'requested.job', 'requested.epoch', 'requested.step')}(?!\w)"),
+    "money": late(rf"(?i)(?<!\w){any_of('requested.cost')}(?!\w)"),
+}
 
 
 class Recognised(Struct, frozen=True, eq=False, dict=True):
@@ -286,15 +291,32 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
 
     def table_named_by(self, at: Mapping[str, str], want: str | None = None) -> Recognised:
         """Return the source's table that has most of the names and texts of a question and of the given roles."""
+        asks = {of for of, pattern in _ASKS.items() if pattern.search(at.get(SCALE, ""))}
 
         def count_named(source: Source) -> int:
             """Count the names and texts of the question that a table has, in its columns or in its title."""
-            columns, wanted = source.columns, header_of(want or "").kind
+            columns, wanted = source.columns, {header_of(want or "").kind, *asks} - {""}
+            measured = [*columns, *map("x ({})".format, source.units.values())]
+            kinds = {header_of(name).kind for name in measured} | (
+                {"money"} if any(MONEY_IN_NAME.fullmatch(n.lower()) for n in measured) else set()
+            )
             words = [(word, word) for word in at.get(SCALE, "").split()]
-            counts = [(word, number) for number, word in re.findall(r"(\d+) ?([^\W\d_]+)", at.get(SCALE, ""))]
+            counts = [
+                (word, number) for number, word in re.findall(r"(\d+)(?![kKMBG]\b) ?([^\W\d_]+)", at.get(SCALE, ""))
+            ]
             counts += re.findall(r"([^\W\d_]+)(?: of)? (\d+)(?!\S)", at.get(SCALE, ""))
             named_in_at = [*at.items(), *([*words, *counts] if len(words) > 1 else [])]
-            of_at = [(column_named(name, columns), text, re.split("[,:]", text)[0]) for name, text in named_in_at]
+            # `devices` count GPUs, and `10s` is a cell of a column in seconds.
+            columns_by_meaning = {meant_by(name): name for name in columns if meant_by(name) in LEVELS}
+            columns_by_meaning |= {unit: name for name, unit in reversed([*source.units.items()])}
+            of_at = [
+                (
+                    column_named(name, columns) or columns_by_meaning.get(meant_by(name) or name),
+                    text,
+                    re.split("[,:]", text)[0],
+                )
+                for name, text in named_in_at
+            ]
             # Columns that a name means and that hold its text, or the first of a list; columns by name; texts in the
             # title; what is wanted by its kind, and by its words.
             matches = [
@@ -306,10 +328,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             matches += [column in columns for column in (*at, *self.given.columns)]
             matches += [c is not None for c, word, _ in of_at[len(at) :]]
             matches += [in_title(text, source.caption) for _, text in named_in_at]
-            matches += [
-                bool(wanted)
-                and wanted in {header_of(c).kind for c in (*columns, *map("x ({})".format, source.units.values()))}
-            ]
+            matches += [not wanted.isdisjoint(kinds)]
             matches += [want is not None and any(plain_name(want) in plain_name(c) for c in columns)]
             in_headers = {word for column in columns for word in words_in_full(column)}
             matches += [words_in_full(word) <= in_headers for word, _ in words if not PROSE.fullmatch(word)]

@@ -60,6 +60,7 @@ from genperf.vocabulary.headers import (
     Header,
     bandwidth_of,
     header_of,
+    is_price,
     relative_unit,
     unit_of,
 )
@@ -1112,10 +1113,12 @@ def _take_relative(reading: Reading) -> None:
 
     Where nothing at all was measured, other results, a loss or a utilisation, are what was.
     """
-    results = [c for c in reading.with_role("ratio") if len(c.known) and min(c.known) > 0.0]
+    results = [c for c in reading.with_role("ratio") if len(c.known) and min(c.known) > 0.0 and not is_price(c.name)]
     ratios = [c for c in results if is_relative(c.name) or c.kind]
     if not ratios and not reading.with_role("measured"):
         for column in results:
+            # Money is no rate, however it rises.
+            column.header = replace(column.header, kind="quantity") if MONEY in column.reasons else column.header
             column.becomes("measured", "nothing else was measured")
     if not ratios or reading.scale is None:
         return

@@ -578,8 +578,12 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
     if (match := re.search(rf"(?<!\w)#?(\d+){_ORDINAL}(?!\w)", name, re.IGNORECASE)) is not None:
         return "ordinal", "", _tidy(_REPEAT.sub(" ", f"{name[: match.start()]} {name[match.end() :]}")), int(match[1])
     numbered = [(kind, [*of.finditer(name)]) for kind, of in (("before", _BEFORE), ("after", _AFTER))]
-    # `gpus-8 - perf/step_time` is of 8 GPUs, and of no 8 perf.
-    for kind, matches in sorted(numbered, key=lambda of: not any(meant_by(match["word"]) in LEVELS for match in of[1])):
+    words = {kind: [_with_the_word_before(m["word"], [name]) for m in matches] for kind, matches in numbered}
+    sized = {kind: any(map(canonical_of, of_kind)) for kind, of_kind in words.items()}
+    # `gpus-8 - perf/step_time` is of 8 GPUs, and of no 8 perf; `bs 32 time` of a batch, and of no 32 times.
+    for kind, matches in sorted(
+        numbered, key=lambda of: (not any(meant_by(match["word"]) in LEVELS for match in of[1]), not sized[of[0]])
+    ):
         # `7b-8gpu` is of 8 GPUs; the other number is the size of a network.
         matches = [match for match in matches if match["word"].lower() not in ("b", "m")] or matches
         matches = [

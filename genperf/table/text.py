@@ -537,6 +537,8 @@ def _tables(
         bare = _without_notes(table)
         remaining.append((title, len(with_units(bare)) < len(bare), _with_one_header(with_units(bare))))
     remaining = _titled_by_corners(remaining) if len(remaining) > 1 else remaining
+    lines_of_headers = [table[0][0] for *_, table in remaining]
+    above = dict(zip(lines_of_headers, _titles_within(text, lines_of_headers), strict=True)) if drawn else {}
     ranked = []
     while remaining:
         titles = [title for title, *_ in remaining]
@@ -553,7 +555,9 @@ def _tables(
             if any(parts_of(cell) for _, row in table_rows for cell in row):
                 notes.append(f"another table is left out, from line {k} on: {listed(names, 6)}")
         steps = [*map(step, notes)]
-        ranked.append(_as_one(alike, steps, text) if len(alike) > 1 else (alike[0][1], steps, alike[0][0]))
+        # `### Results` may stand below the heading of each model.
+        title = ", ".join(filter(None, dict.fromkeys((above.get(alike[0][1][0][0], ""), alike[0][0]))))
+        ranked.append(_as_one(alike, steps, text) if len(alike) > 1 else (alike[0][1], steps, title))
     return ranked
 
 
@@ -638,14 +642,20 @@ def _likeliest(tables: Sequence[Sequence[Record]], titles: Sequence[str]) -> int
         for ((_, head), *rows) in tables
     ]
 
+    # `1 GPU | 4 GPUs` above times counts by its headers.
+    wide = [sum(COUNTED.match(name) is not None for name in table) > 1 for table in cells]
+
     def rank(place: int) -> int:
-        names = [*cells[place], *(f"x ({unit})" for unit in units_in(titles[place]))]
+        of_cells = ((parts.unit if (parts := parts_of(c)) else "") for column in cells[place].values() for c in column)
+        units = {*units_in(titles[place]), *(of_cells if wide[place] else ())} - {""}
+        names = [*cells[place], *(f"x ({unit})" for unit in units)]
         timed = any(is_result(name) and header_of(name).kind in ("time", "rate") for name in names)
         return 0 if timed else 1 if any(map(is_relative, cells[place])) else 2
 
     # A table that is still to be filled in, `GPUs | time` above `8 | TBD`, has nothing but its counts.
     filled_in = [any(any(map(parts_of, t[name])) for name in t if not counts_scale(name)) for t in cells]
-    scaled = [place for place, table in enumerate(cells) if filled_in[place] and counts_vary(table, named=False)]
+    counted_in = [is_wide or counts_vary(table, named=False) for is_wide, table in zip(wide, cells, strict=True)]
+    scaled = [place for place in range(len(cells)) if filled_in[place] and counted_in[place]]
     timed = [place for place in range(len(cells)) if filled_in[place] and rank(place) == 0]
     of_results = [place for place, table in enumerate(cells) if any(map(is_result, table))]
     likeliest = min(scaled, key=rank, default=None)
