@@ -254,7 +254,10 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
         if facts is None:
             return {}
         expected, growth, value = facts.expected, facts.growth, facts.expected.value
-        numbers: dict[str, Any] = {expected.name: value.value, "lower": value.lower, "upper": value.upper}
+        numbers: dict[str, Any] = {}
+        if growth.of_steps or growth.whole or growth.throughput(value) is None:
+            # Of a throughput without the work of a step no time means anything.
+            numbers = {expected.name: value.value, "lower": value.lower, "upper": value.upper}
         if (efficiency := growth.target.efficiency) is not None:
             numbers |= {"speedup": growth.speedup, "efficiency": efficiency.value}
             numbers |= {"efficiency_lower": efficiency.lower, "efficiency_upper": efficiency.upper}
@@ -297,7 +300,8 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
         plain |= {"at": self.answers[0].at if facts is None else dict(facts.at), "taken": self.taken, **self.numbers}
         if facts is not None:
             plain |= {"verdict": facts.expected.verdict, "reason": facts.expected.reason}
-            plain |= {"sentences": dict(self.sentences), **_beside(facts)}
+            shares = {"shares": self.shares} if self.shares else {}
+            plain |= {"sentences": {**self.sentences, **shares}, **_beside(facts)}
         return plain | {"answers": [answer.to_dict() for answer in self.answers]}
 
     def card(self, width: int = 80) -> str:
@@ -325,7 +329,7 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
         return figure
 
     def __str__(self) -> str:
-        lines = list(self.sentences.values())
+        lines = [*self.sentences.values(), *filter(None, [self.shares])]
         if len(self.answers) > 1:
             lines.append("Also measured:")
         for value in self.answers[1:]:
@@ -347,7 +351,8 @@ def _beside(facts: Facts) -> dict[str, Any]:
     plain: dict[str, Any] = {"runs": facts.runs, "counts": list(facts.counts)}
     if growth.grows:
         efficiency = None if start.efficiency is None else start.efficiency.value
-        plain["start"] = {"count": start.count, expected.name: start.value, "efficiency": efficiency}
+        timed = {expected.name: start.value} if growth.of_steps or growth.whole or start.rate is None else {}
+        plain["start"] = {"count": start.count, **timed, "efficiency": efficiency}
         plain["start"][THROUGHPUT[0]] = start.rate
         if growth.price is not None and start.cost is not None:
             plain["start"] |= {"cost": start.cost} if growth.whole else {"cost_per_million": 1e6 * start.cost}
@@ -355,7 +360,10 @@ def _beside(facts: Facts) -> dict[str, Any]:
     if run is None or not run.places:
         why_none = why_none if run is None else next_sentence(run, expected.unit)
         return plain | {"next": {"runs": [], "reason": why_none}}
-    ends = {"lower": run.narrowed(expected.value).lower, "upper": run.narrowed(expected.value).upper}
+    narrowed = run.narrowed(expected.value)
+    if not (growth.of_steps or growth.whole):
+        narrowed = growth.throughput(narrowed) or narrowed
+    ends = {"lower": narrowed.lower, "upper": narrowed.upper}
     if growth.target.efficiency is not None:
         narrowed = run.narrowed(growth.target.efficiency)
         ends |= {"efficiency_lower": narrowed.lower, "efficiency_upper": narrowed.upper}
@@ -513,6 +521,8 @@ def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
         if not exchange:
             return "no run measured the exchange apart: a column such as comm_ms does"
         return f"one twice as fast saves at most half of {exchange}" if quantity != "exchange" else ""
+    if quantity == "gpu-hours" and growth.price is None:
+        return "" if plan is not None or "days" in facts.quantities else "its work is not known: --samples 1M"
     headers = [header_of(value.quantity) for value in answer.answers]
     is_job = growth.whole and growth.sample not in STEP_WORDS
     option = growth.work_option or ("--work 256" if growth.whole else f"--work '32*{growth.name}'")

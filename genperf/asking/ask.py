@@ -114,12 +114,16 @@ class Question(Struct, frozen=True):
     times: float | None = None
     match: str = ""  #: A configuration that a count is sought to be as fast as: `64xA100`.
 
+    def paid_by(self, legend: Legend | None, levels: Mapping[str, str]) -> Paid | None:
+        """Return the price that a table has for runs of some levels; None where the hours of machines are asked for."""
+        return None if "gpu-hours" in self.requested else paid_by_runs(legend, levels, self.per)
+
     def about(self, result: FitResult, group: Mapping[str, str]) -> Self:
         """Return the question about the model of a group, whose batch is that of its steps."""
         legend = result.panel.legend or Legend()
         return replace(
             self.on_device([*group.values(), *legend.constants.values()]),
-            price=self.price or paid_by_runs(result.panel.legend, group),
+            price=self.price or self.paid_by(result.panel.legend, group),
             sample=result.schema.target.samples,
             steps=self.work is not None or result.schema.of_steps,
             constants={**result.panel.within(group).constants, **self.constants},
@@ -308,7 +312,7 @@ def facts_at(result: FitResult, at: Mapping[str, Any], question: Question) -> Fa
     kind: Growth | None = None
     if question.price is None and result.panel.legend is not None and result.panel.legend.prices:
         levels = {n: level for n, level in result.query(at).single(ONE).items() if isinstance(level, str)}
-        question = replace(question, price=paid_by_runs(result.panel.legend, levels, question.per))
+        question = replace(question, price=question.paid_by(result.panel.legend, levels))
     if question.times is not None:
         question = replace(question, plan=plan_of_times(result, at, question))
         at = {name: value for name, value in at.items() if name not in kept_by_plan(result.panel, at)[0]}

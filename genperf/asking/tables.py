@@ -48,7 +48,6 @@ from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
 from genperf.panel.phrases import SeveralValuesError
 from genperf.panel.prices import currency_in
-from genperf.panel.quantities import paid_by_runs
 from genperf.panel.question import SEVERAL, Requested, in_columns, in_factors
 from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, Reading
@@ -593,7 +592,7 @@ def ask_recognised(
         series = _SeriesAnswers(opened, reading, series, question, seed, fits=fits).with_best_plan(resolved)
     # Most tables have no prices to look through.
     if question.price is None and opened.legend.prices:
-        price = paid_by_runs(opened.legend, series.levels, question.per)
+        price = question.paid_by(opened.legend, series.levels)
         question = replace(question, price=price)
         if price is not None:
             notes.append(f"the price is {price.text} by '{opened.legend.price_column}'; --price sets it")
@@ -985,8 +984,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         """Return the plan in the series of some levels, each at the price of its own runs; None without a model."""
         legend, question, name = self.opened.legend, self.question, self.reading.quantities[0]
         another = replace(self, series=_series(self.reading, {**at, **levels}))
-        if question.price == paid_by_runs(legend, self.series.levels, question.per) or question.price is None:
-            price = paid_by_runs(legend, another.series.levels, question.per)
+        if question.price == question.paid_by(legend, self.series.levels) or question.price is None:
+            price = question.paid_by(legend, another.series.levels)
             another = replace(another, question=replace(question, price=price))
         with suppress(GenperfError):
             facts = another._facts(name, *another._question_of(another.fitted(name)[0], at), at)

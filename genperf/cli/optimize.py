@@ -99,8 +99,11 @@ def optimize(
     from genperf.panel.phrases import OF_STEPS
     from genperf.panel.quantities import price_of, training_of
     from genperf.search.space import split_columns, usual_grid
-    from genperf.vocabulary.names import meant_by
+    from genperf.vocabulary import words_of
+    from genperf.vocabulary.names import meant_by, words_in
 
+    cheapest = {"cheapest", *words_of("superlatives.cheapest")}
+    asks_cheapest = any(cheapest & words_in(text) for text in over)
     aim |= _one_of(aim, "minimize", "maximize") | _one_of(aim, "steps", "samples", "tokens")
     formulas = {name: with_amounts(aim[name]) for name in FORMULAS if aim[name] is not None}
     conditions = [with_amounts(text) for text in where]
@@ -112,13 +115,16 @@ def optimize(
     (fitted, texts), _ = with_lists(
         lambda *question: configuration(question, "--over", chosen, beside, ("best", "each", "cost"), aim), over
     )
-    if not texts and devices is None:
+    if asks_cheapest and not {"minimize", "maximize"} & formulas.keys():
+        formulas["minimize"] = "cost"
+    if devices is None and {*texts} <= {*fitted.first.panel.group}:
         grid = usual_grid(chosen.results.values())
         if not grid:
             what = "give the factors to vary (--over), or the devices to split a transformer over (--devices)"
             raise click.UsageError(what)
         out.note(f"not given, and varied: {', '.join(grid)}; --over varies other factors, or other counts")
-        fitted, texts = configuration(grid, "--over", fitted)
+        fitted, counts = configuration(grid, "--over", fitted)
+        texts = {**counts, **texts}
     if devices is None and (ways := split_columns(fitted.first)) is not None and ways.varied:
         # A count alone leaves open how its devices are split.
         count = texts.get(name := fitted.first.panel.along().name, "")

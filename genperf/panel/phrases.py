@@ -84,6 +84,8 @@ _SHARE = re.compile(r"\d{1,2}(?:\.\d+)?%")
 _UNNAMED = ("section", VARIANT, TITLES)
 #: `per epoch`, `$/epoch`.
 _OF_AN_EPOCH = re.compile(rf"(?i)(?:/|(?<!\w)(?:per|an?|each|every)) ?{any_of('headers.epoch')}(?!\w)")
+#: Names of machines that hold several devices.
+_MACHINES = re.compile(f"(?i){any_of('cells.kinds_of_machines')}")
 #: Behind a number of steps that the option of samples has.
 OF_STEPS = " steps"
 #: The limit that is the memory in the name of a device.
@@ -392,7 +394,10 @@ class _Words(Meanings, dict=True):
         for place, (column, _) in enumerate(() if self.ends else named):
             ends, part = ([*ends, place], {column}) if column in part & varying else (ends, part | {column})
         settings = [dict(named[begin:end]) for begin, end in pairwise([0, *ends, len(named)])]
-        counts = [{n for n in of_part if n == SCALE or meant_by(n) in LEVELS} for of_part in settings]
+        names = self.legend.of_names  # a `gpu` of their kinds counts none
+        counts = [
+            {n for n in of_part if n == SCALE or (meant_by(n) in LEVELS and n not in names)} for of_part in settings
+        ]
         machines = (
             set().union(*counts) if self.ends and all(counts) and any(of != counts[0] for of in counts) else set()
         )
@@ -476,6 +481,9 @@ class _Words(Meanings, dict=True):
             return None
         if self.link and bandwidth_of(noun, noun):
             return place + 2, self.link, value
+        kind, end = self.longest(place + 1, self.cell)
+        if kind and (level := self.level_of_machines(kind[1], end, value)) is not None:
+            return place + 1, level, value if level else ""
         work, end = self.longest(place + 1, self.measured_work)
         if work and (number := amount(value)) is not None:
             # `200k env steps/second` is a speed, `1B env steps` is work.
@@ -531,6 +539,24 @@ class _Words(Meanings, dict=True):
             if not self.longest(place + 1, self.cell)[0]:
                 return place + 2, noun, value
         return place + 1, self.name_before(place), value
+
+    def level_of_machines(self, cell: str, end: int, value: str) -> str | None:
+        """Return what a number before a cell counts, where a word behind it or its name says so; else None.
+
+        The 4 of `4 p5 nodes`, whose last word is taken out, are nodes, as are those of `4 p5.48xlarge`; "" of one
+        machine, where nothing counts them.
+        """
+        noun, end_of_noun = self.longest(end, self.name)
+        level = None if noun is None or self.has_value(end_of_noun) else meant_by(noun)
+        if level in LEVELS:
+            del self.words[end:end_of_noun]
+            return column_of(level, self.legend.columns) or level
+        if _MACHINES.match(cell) is None:
+            return None
+        nodes = column_of(LEVELS[-1], self.legend.columns)
+        if nodes is None and value != "1":
+            raise TableError(f"several of '{cell}', and no column counts the nodes", hint="their gpus, such as 64 gpus")
+        return nodes or ""
 
     def read_size(self, place: int, end: int, name: str | None, value: str) -> Phrase | None:
         """Read the size of a network, `7b`, of the column of sizes, the name behind it, or the only column it fits."""

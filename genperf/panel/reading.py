@@ -151,6 +151,8 @@ OF_MANY_STEPS = "a rate does many batches in it"
 #: How much more of them it may do in one run than in another where all did one job: what a start takes. A guess.
 ONE_JOB = 1.2
 OF_ONE_JOB = "a rate does as much in it in every run"
+#: Ratio of the ends of what each worker did in a long time up to which that is one amount. A guess.
+SAME_WORK = 1.03
 #: Why a setting is predicted.
 WANTED = "it is wanted"
 #: Headers of one word that are times where something must have been measured, and their units. `h` is a size, `min` the
@@ -273,8 +275,9 @@ class Reading(Struct, eq=False, dict=True):
         counts = np.ones(len(time.values)) if self.scale is None else self.columns[self.scale].values
         done = _done_in(rate, time) * (counts if rate.header.shared else 1.0)
         is_long = np.nanmedian(time.values) * np.divide(*TIME_UNITS[time.header.unit or "s"]) > LONGEST_UNCOUNTED
-        works = (done,) if is_long else (done, done / counts)
-        return all(np.nanmax(work) > ONE_JOB * np.nanmin(work) for work in works)
+        # Of runs of a fixed time what each worker did falls as they grow.
+        limits = ((done, ONE_JOB), (done / counts, SAME_WORK if is_long else ONE_JOB))
+        return all(np.nanmax(work) > most * np.nanmin(work) for work, most in limits)
 
     def scaling_by(self, name: str) -> tuple[str, str]:
         """Return the kind of scaling that the columns beside a time show, and why; or nothing.

@@ -138,7 +138,7 @@ def test_the_numbers_fit_together(shell: Shell) -> None:
     # No efficiency contradicts the measured throughputs: near-linear to 8, so above one half at 64.
     assert 0.5 < efficiency <= 1.0
     assert answer["throughput_lower"] < throughput < answer["throughput_upper"]
-    assert answer["throughput_lower"] == pytest.approx(64.0 / answer["upper"])
+    assert "time" not in answer
     assert "fits" not in answer
     failed = "gpus,step_s,status\n1,1.0,ok\n2,1.1,ok\n4,1.2,ok\n32,,OOM\n64,,OOM\n"
     assert "fits" in asked(shell, failed, *at("gpus=8"))
