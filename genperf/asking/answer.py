@@ -541,8 +541,9 @@ def _lack_of(answer: Answer, facts: Facts, quantity: str) -> str:
         if is_priced or any(MONEY_IN_NAME.fullmatch(name.lower()) for name in names):
             return ""
         return no_work if growth.price is not None else "no price is known: --price 2/h"
-    if quantity == "step" and {"job"} == {of.of for of in headers if of.kind in ("time", "rate")}:
-        return "what was measured is of a whole job, whose steps are not known"
+    of_jobs = {"job"} == {of.of for of in headers if of.kind in ("time", "rate")}
+    if (quantity == "step" and of_jobs) or (quantity == "epoch" and is_job and growth.sample == "job"):
+        return f"what was measured is of a whole job, whose {quantity}s are not known"
     if is_job and header_of(quantity).kind == "rate" and not any(of.kind == "rate" for of in headers):
         return f"how much {with_article(growth.sample)} does is not known: --work 1M"
     if not is_time or is_job:

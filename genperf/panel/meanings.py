@@ -39,7 +39,7 @@ _OF_HEADERS = frozenset({"num", "number", "of", "per"})
 #: Words of a header that name a time or a unit of one.
 _OF_TIMES = frozenset((*words_of("headers.time"), *TIME_WORDS, "per"))
 #: Where a capital begins a word of a header.
-_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z]{3})")
 #: What a number counts, before another name.
 _COUNT_BEFORE = re.compile(rf"(?i){any_of('factors.workers', 'factors.nodes')} (?!per )")
 #: The memory in the name of a device.
@@ -247,7 +247,7 @@ class Meanings(Struct, dict=True):
             of_word = [name for name in times if phrase.lower() in words_in(name)]
             return of_word[0] if len(of_word) == 1 else ""
         column, _ = only_match(self.headers, phrase)
-        if (header_of(column).kind or _is_of_response(column)) and len(words_in(column)) > 1:
+        if (header_of(column).kind or _is_of_response(column)) and len(words_in(_CAPITAL.sub(" ", column))) > 1:
             return column
         # `max memory` of `MaxMemAllocated` beside `MemAllocated`, `p50 decode` of `p50 decode (tps)`
         words = words_in_full(phrase)

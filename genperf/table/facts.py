@@ -1562,7 +1562,7 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
             if number == number or (isinstance(cell, str) and cell.strip()):
                 run.values.setdefault(key, []).append(number if number == number else cell)
     progressed = _with_progress(run)
-    rising = [key for key, values in run.values.items() if is_counter(key, values)]
+    rising = [key for key, values in run.values.items() if is_counter(key, values, run.units.get(key, ""))]
     clocks = [k for k, values in run.values.items() if header_of(k).kind == "time" and _is_clock(values, k)]
     if len(clocks) == 1:
         unit = run.units.get(clocks[0]) or header_of(clocks[0]).unit

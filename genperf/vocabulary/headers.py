@@ -82,7 +82,9 @@ _BRACKETS = str.maketrans("（）［］", "()[]")
 #: `每秒图片数`: so many images a second.
 _EACH_SECOND = late(rf"^{any_of('headers.each_second')}(\w+?)(?:数量?)?$")
 #: Where a capital begins a word, but in the name of a framework: `DeepSpeed` is no speed.
-_CAPITALS = late(rf"(?i:(?<![^\W_]){any_of('cells.frameworks')}(?![^\W_]))|(?<=[a-z0-9])(?=[A-Z][a-z])(?!Wh)")
+_CAPITALS = late(
+    rf"(?i:(?<![^\W_]){any_of('cells.frameworks')}(?![^\W_]))|(?<=[a-z0-9])(?=[A-Z][a-z])(?!Wh)|(?<=[A-Z])(?=[A-Z][a-z]{{3}})"
+)
 _PER = late(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
 _ABBREVIATION = late(r"\b([A-Z])/([A-Z])\b")
 #: `tok_s_gpu`: the rate of one device.

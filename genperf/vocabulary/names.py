@@ -129,7 +129,7 @@ _BETWEEN_WORDS = late(r"[\W_]+|(?<=[a-z])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff]
 
 
 #: Where a capital begins a word of a name.
-_CAPITAL = late(r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[a-z]{3})(?=bw(?![a-z]))")
+_CAPITAL = late(r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z]{3})|(?<=[a-z]{3})(?=bw(?![a-z]))")
 #: Words that are written in short, `ckpt`, in full.
 IN_FULL = {short: full for full, listed_words in section("short").items() for short in listed_words}
 
@@ -174,7 +174,7 @@ def named_in_part(name: str, columns: Collection[str], further: bool = False) ->
 _SAYS_A_COUNT = late(
     rf"^(total_)?{any_of('headers.number_of')}_|^alloc(ated)?_|_{any_of('headers.number_behind')}(?=$|_per_)"
     rf"|^total_(?!.*batch)|(?<!batch)(?<!size)_{any_of('headers.in_all')}$"
-    r"|^n(?=(worker|rank|gpu|node|task|proc|thread|core|device|host)s?$)"
+    rf"|^n(?=({any_of('headers.device', 'headers.node')}|task|v?cpu)s?$)"
 )
 
 
