@@ -44,7 +44,7 @@ from genperf.panel.assemble import earlier_predictions
 from genperf.panel.configurations import forecast_at, kept_beside
 from genperf.panel.evidence import HIGH_PERCENTILE, MONEY, Consequence, TableColumn, is_size
 from genperf.panel.legend import MOST_COMPARED, SCALE, newest_first, same
-from genperf.panel.machine import PLACES, is_a_part
+from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.panel import SECONDS
 from genperf.panel.phrases import SeveralValuesError
 from genperf.panel.prices import currency_in
@@ -891,10 +891,13 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         is_about_sizes = bool(at) and count_is_open and model.panel.axis.factor is None
         facts = None if is_about_sizes else self._facts(name, model, configuration, at)
         taken, requested = {} if facts is None else facts.taken, at
-        if facts is not None and self.question.plan is not None:
+        if facts is not None and facts.plan is not None:
             # The count of a plan, and what it leaves open, is that of the other quantities as well.
-            configuration = dict(facts.at)
-            at = at | {n: label(value) for n, value in configuration.items() if n == reading.scale or n in taken}
+            configuration, open_names = (
+                dict(facts.at),
+                {reading.scale, *taken, *(n for n in at if meant_by(n) in LEVELS)},
+            )
+            at = at | {n: label(value) for n, value in configuration.items() if n in open_names}
         if facts is not None and facts.split is not None:
             configuration = dict(facts.at)
             at = at | {name: label(ways) for name, ways in facts.split.ways.items()}
@@ -1145,7 +1148,11 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if column.kind != "rate" or column.header.counted in STEP_WORDS or scale is None or not counts_devices(scale):
             return None
         counts = self.reading.columns[scale].values
-        smallest = self.series.rows & (counts == np.min(counts[self.series.rows]))
+        # Of another network or kind it is no efficiency.
+        settings = [c for c in self.reading.with_role("setting", "kind") if c.canonical not in PARTS]
+        alike = [np.isin(c.texts.astype(str), c.texts[rows].astype(str)) for c in settings if c.name != scale]
+        series = self.series.rows & np.all([rows | True, *alike], axis=0)
+        smallest = series & (counts == np.min(counts[series]))
         of_each = column.values / (1.0 if column.header.shared else counts)
         efficiency = float(np.nanmedian(of_each[rows]) / np.nanmedian(of_each[smallest]))
         return efficiency if np.isfinite(efficiency) and not (rows & smallest).any() else None
@@ -1223,7 +1230,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         formula = parse(lets[fitted]).node if fitted in lets and fitted != name else None
         divisors = set() if formula is None else names_in(formula) - {name}
         # As many epochs as the question says.
-        at |= {n: v for n, text in self.opened.at.items() if n in divisors and (v := amount(text)) is not None}
+        of_question = {n: amount(text) for n, text in self.opened.at.items() if n in divisors - {self.reading.scale}}
+        at |= {n: number for n, number in of_question.items() if number is not None}
         if formula is not None and not divisors <= {*at}:
             # What elapsed in steps of any number is told of one of them, and a rate of all.
             unit = unit_of_column(fitted, replace(header, shared=False), unit) if header.kind == "rate" else unit

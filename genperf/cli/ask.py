@@ -151,7 +151,8 @@ def _show(
     answers: Sequence[Answer], at: Sequence[Mapping[str, str]], out: Output, full: bool, topics: Collection[str]
 ) -> None:
     """Print answers as JSON, as the sentences of some topics, as all sentences, or as a card."""
-    from genperf.vocabulary import any_of
+    from genperf.vocabulary import any_of, words_of
+    from genperf.vocabulary.names import words_in
     from genperf.words.numbers import join_values, taken_text
 
     if out.written(answers[0] if len(answers) == 1 else [*answers]):
@@ -161,6 +162,8 @@ def _show(
         columns = () if answers[0].reading is None else answers[0].reading.columns
         is_test = any(re.search(f"(?i){any_of('statement.bandwidth')}", name) for name in columns)
         hint = "of a test of collectives: genperf 8xh100 all_reduce 470GB/s" if is_test else "--full shows what is"
+        is_mfu = not words_in(answers[0].answers[0].quantity).isdisjoint(words_of("one_run.mfu"))
+        hint = "of the MFU of one run, with its device and network: genperf 8xh100 7B 41%" if is_mfu else hint
         raise GenperfError("nothing of what is asked is known of these runs", hint=hint)
     if not (keys or full):
         _show_card(answers, at, out)

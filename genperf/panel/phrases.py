@@ -74,6 +74,7 @@ _COUNTING, _WHICH, _LARGEST, _SMALLEST, _BETWEEN, _ALTERNATIVE, _OF_A_VALUE, _JO
 #: A column by which runs are of different times; before what something may be at most.
 _SESSION = re.compile(any_of("columns.session"))
 _BOUNDING = re.compile(any_of("headers.bounding"))
+_LIMITING = re.compile(any_of("headers.limiting"))
 #: Before what is asked of several kinds, `which is fastest`.
 _OF_KINDS = re.compile(f"(?i){any_of('headers.which')}")
 #: A number, an amount, or several.
@@ -86,6 +87,8 @@ _UNNAMED = ("section", VARIANT, TITLES)
 _OF_AN_EPOCH = re.compile(rf"(?i)(?:/|(?<!\w)(?:per|an?|each|every)) ?{any_of('headers.epoch')}(?!\w)")
 #: Names of machines that hold several devices.
 _MACHINES = re.compile(f"(?i){any_of('cells.kinds_of_machines')}")
+#: What a product is too large by at most.
+ROUNDING = 1e-9
 #: Behind a number of steps that the option of samples has.
 OF_STEPS = " steps"
 #: The limit that is the memory in the name of a device.
@@ -172,7 +175,7 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
         # What an epoch costs, beside the time of a step.
         values.setdefault("--want", [*words.times_of_epochs])
     values |= {"--requested": [", ".join(requested)]} if requested else {}
-    values |= words.extreme_of_measured() if is_list else {}
+    values |= words.extreme_of_measured() if is_list or "--each" in values else {}
     has_deadline_alone = values.keys() & _OF_A_PLAN - {"--price"} == {"--deadline"}
     if has_deadline_alone and has_count and legend.is_of_steps and not (nameless or is_list):
         # `16 nodes for 24 hours`: how much is done until then.
@@ -451,7 +454,10 @@ class _Words(Meanings, dict=True):
             noun = self.word(place + 1)
             raise TableError(f"no column of the runs counts {noun}, to have more of them", hint=f"such as 64 {noun}")
         largest, number = self.legend.columns[column].ends[-1], float(change[2])
-        return end, name, f"{largest * number if change[1] == '×' else largest + number:.15g}"
+        requested = largest * number if change[1] == "×" else largest + number
+        # A tenth more than 8 nodes are 9.
+        is_more = requested > largest and meant_by(column) in LEVELS
+        return end, name, f"{math.ceil(requested - ROUNDING) if is_more else requested:.15g}"
 
     def read_machine(self, place: int) -> Phrase | None:
         """Read a machine: `2x8xh100`, `64 A100 GPUs`, `16x8`."""
@@ -538,6 +544,12 @@ class _Words(Meanings, dict=True):
                 return place + 1, behind, value
             if not self.longest(place + 1, self.cell)[0]:
                 return place + 2, noun, value
+        if _LIMITING.fullmatch(limit := self.word(place - 1).lower()):
+            # `when does throughput drop below 300`
+            if not {word.lower() for word in self.words}.isdisjoint(words_of("headers.efficiency")):
+                number = amount(value) or 0.0
+                return place + 1, "--efficiency", f"{100.0 * number if number <= 1.0 else number:.15g}%"
+            raise TableError(f"'{limit} {value}' says no unit", hint=f"{limit} {value} images/s, or {limit} {value} ms")
         return place + 1, self.name_before(place), value
 
     def level_of_machines(self, cell: str, end: int, value: str) -> str | None:
@@ -601,8 +613,14 @@ class _Words(Meanings, dict=True):
             # A speed is so much work within its unit of time.
             above, below = TIME_UNITS[rate.unit]
             is_short = rate.unit not in ("h", "d")
-            self.phrases.append(("--deadline", "1s" if is_short else f"1{rate.unit}"))
             amount_text = f"{number * (below / above if is_short else 1.0):.15g}"
+            if rate.counted in STEP_WORDS and is_short and STEP_WORDS.isdisjoint(self.work_counted):
+                # So many steps a second are one within a share of it.
+                self.phrases.append(("--deadline", f"{1.0 / float(amount_text):.15g}s"))
+                return "--samples", f"1{OF_STEPS}"
+            self.phrases.append(("--deadline", "1s" if is_short else f"1{rate.unit}"))
+            if rate.counted in STEP_WORDS and not STEP_WORDS.isdisjoint(self.work_counted):
+                return "--samples", amount_text
             return self.work_option(rate.counted, f"{value} {noun}"), amount_text
         if unit in ("d", "h", "min", "s", "ms"):
             # `a clip of 10s` of runs whose `Clip` is 5 s, 10 s and 20 s.

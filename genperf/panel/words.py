@@ -131,6 +131,9 @@ def _rules(name: str) -> list[tuple[re.Pattern[str], str | Callable[[re.Match[st
         "node_of_instance()": _node_of_instance,
         "nodes_of_device()": lambda of: f"{of[1]} nodes {of[2]}" if device_in(of[2]) else of[0],
         "counts_listed()": lambda of: f"{OF_MACHINE}={','.join(filter(None, of.groups()))}",
+        # `how many h200 to match 64 a100`
+        "matched()": lambda of: f"{of[1]} | --match={of[2].strip(' ?.!').replace(' ', '/')} |",
+        "more_by_a_share()": lambda of: f"×{1.0 + (number_of(of['share']) or 0.0) / 100.0:g} ",
         "number_of_work()": lambda of: of[0].replace(",", ""),
         "samples_of_epochs()": lambda of: f"{(number_of(of[1]) or 0.0) * (number_of(of[2]) or 0.0):.15g}",
         "times_as_fast()": _times_as_fast,

@@ -63,8 +63,8 @@ def normal_text(published: Published) -> str:
     """Return where an efficiency and a utilisation lie among published ones, as far as that is known."""
     place = published.utilisation
     return prose(
-        "" if published.normal is None else normal_sentence(published.normal),
         "" if place is None else f"an MFU of {100.0 * (place.value or 0.0):.0f} % is {place_text(place)}",
+        "" if published.normal is None else normal_sentence(published.normal),
     )
 
 
