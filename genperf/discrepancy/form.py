@@ -64,13 +64,14 @@ def features(places: Array) -> Array:
     return np.asarray(np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(FEATURES // 2))
 
 
-def deviation(residuals: Array, slopes: Array, places: Array) -> float:
-    """Return f from the residuals of a fit in ln T, by restricted maximum likelihood (Patterson & Thompson 1971).
+def form_and_noise(residuals: Array, slopes: Array, places: Array) -> tuple[float, float]:
+    """Return f and σ from the residuals of a fit in ln T, by restricted maximum likelihood (Patterson & Thompson 1971).
 
         f² = Σ_ρ ρ·σ²_ρ·L_ρ / Σ_ρ L_ρ,   L_ρ the likelihood of Cᵀ·residuals ~ N(0, σ²_ρ·(I + ρ·Cᵀ·(κ/f²)·C))
 
-    over the sizes ρ of `RATIOS`, σ²_ρ the likeliest variance of independent errors. The contrasts C are what no change
-    of the constants moves; `slopes` are those of ln T by the constants, shape (rows, n), `places` the `positions`.
+    and σ² = Σ_ρ σ²_ρ·L_ρ / Σ_ρ L_ρ, over the sizes ρ of `RATIOS`, σ²_ρ the likeliest variance of independent errors.
+    The contrasts C are what no change of the constants moves; `slopes` are those of ln T by the constants, shape
+    (rows, n), `places` the `positions`.
     """
     rows = np.random.default_rng(0).permutation(len(residuals))[:MOST_ROWS]
     left, singular, _ = np.linalg.svd(slopes[rows], full_matrices=True)
@@ -78,7 +79,7 @@ def deviation(residuals: Array, slopes: Array, places: Array) -> float:
     freedom = contrasts.shape[1]
     if not freedom:
         # As many constants as rows: nothing tells an error of the form from noise.
-        return float(np.sqrt(np.mean(residuals**2)))
+        return (float(np.sqrt(np.mean(residuals**2))),) * 2
     # In these directions the contrasts are independent.
     sizes, directions = np.linalg.eigh(contrasts.T @ covariance(places[rows]) @ contrasts)
     squares = (directions.T @ (contrasts.T @ residuals[rows])) ** 2
@@ -86,4 +87,6 @@ def deviation(residuals: Array, slopes: Array, places: Array) -> float:
     noise = np.maximum(np.sum(squares / spread, axis=1) / freedom, 1e-300)
     likelihood = -0.5 * np.sum(np.log(spread), axis=1) - 0.5 * freedom * np.log(noise)
     weight = np.exp(likelihood - likelihood.max())
-    return float(np.sqrt(weight @ (np.array(RATIOS) * noise) / weight.sum()))
+    variances = np.array([weight @ (np.array(RATIOS) * noise), weight @ noise]) / weight.sum()
+    f, sd = np.sqrt(variances).tolist()
+    return f, sd

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from genperf.arrays import Array, Index, Mask
-from genperf.discrepancy.form import deviation, features, positions
+from genperf.discrepancy.form import features, form_and_noise, positions
 from genperf.errors import Note
 from genperf.estimate.options import FitOptions
 from genperf.estimate.prepare import CONTENT_SEED, LEAST_FREEDOM
@@ -160,13 +160,13 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
             sets[:, places] = polish(problem, sets[:, places], weights, settings, held).constants
         return sets
 
-    def drawn(self, count: int, form: Array, misfit: float) -> Array:
+    def drawn(self, count: int, form: Array, independent: float, misfit: float) -> Array:
         """Return draws of the constants, (count, n): fits to noisy times, their penalty about a drawn centre.
 
             θ* = argmin Σ ω_i·ℓ(T(x_i; θ), t_i·exp(s·z_i/√w_i + g_i)) + λ·½‖θ/scale − η‖²,   z, η ~ N(0, 1)
 
-        with s the standard deviation of the residuals (randomise then optimise, Bardsley et al. 2014) and g = R·z' the
-        form's error, R of shape (rows, k).
+        with s² the `independent` share of the variance of the residuals (randomise then optimise, Bardsley et al. 2014)
+        and g = R·z' the form's error, R of shape (rows, k), which has the rest.
         The centre spreads what the penalty holds and the data do not: its bias is in the width of the draws. Where λ is
         small and the data determine a constant it moves nothing. The constant term of a generic expression is drawn
         first, and held: products of small exponents can stand for it, and no step leads from one to the other.
@@ -179,16 +179,20 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
         for problem, _, places, held_of_parts in self.fits:
             of_total = problem is self.problem
             held = held_of_parts if place is None else np.arange(sets.shape[1]) == place
-            sets[:, places] = _noisy_refits(problem, sets[:, places], held, form if of_total else None)
+            sets[:, places] = _noisy_refits(problem, sets[:, places], held, (form, independent) if of_total else None)
         return sets
 
-    def form(self, medians: Table) -> float:
-        """Return the standard deviation of ln T of the form's error; zero where one factor varies, as in a series."""
+    def form(self, medians: Table) -> tuple[float, float]:
+        """Return the standard deviation of ln T of the form's error, and the share of the variance without it.
+
+        Where one factor varies, as in a series, there is none of such errors.
+        """
         if sum(f.distinct > 1 for f in medians.factors) < 2:
-            return 0.0
+            return 0.0, 1.0
         predicted, slopes = (values_of_set[0] for values_of_set in self.problem.jacobian(self.constants[None, :]))
         scaled = np.nan_to_num(slopes * self.problem.scale / predicted[:, None])
-        return deviation(self.residuals, scaled, positions(medians.factors, medians.columns))
+        form, noise = form_and_noise(self.residuals, scaled, positions(medians.factors, medians.columns))
+        return form, noise**2 / max(form**2 + noise**2, LEAST_MISFIT**2)
 
     def look_back(self, medians: Table) -> list[Evidence]:
         """Predict large scales from the smaller ones."""
@@ -233,11 +237,11 @@ def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions,
     """Estimate the errors of a fit's predictions: draws of the constants, resampled rows, residuals, look back."""
     expression, problem, best = fitted.expression, fitted.problem, fitted.constants
     counts = resampled(len(medians), min(options.draws, RESAMPLES))
-    form, look_backs = fitted.form(medians), fitted.look_back(medians)
+    (form, independent), look_backs = fitted.form(medians), fitted.look_back(medians)
     misfit = held_out_misfit(problem, fitted.refit(counts), counts)
     spread = spread_of(table, misfit, fitted.residuals, best.size, look_backs)
     errors = form * features(positions(medians.factors, medians.columns))
-    draws = in_single_precision(fitted.drawn(options.draws, errors, spread.misfit))
+    draws = in_single_precision(fitted.drawn(options.draws, errors, independent, spread.misfit))
     spread = replace(spread, form=min(form, spread.misfit))
     undetermined_names = {name for phase in fitted.parts for name in phase.unidentified}
     if not fitted.held.all():
@@ -288,8 +292,10 @@ def _with_the_constant(problem: Problem, sets: Array, place: int, misfit: float,
     return drawn
 
 
-def _noisy_refits(problem: Problem, sets: Array, held: Mask | bool = False, form: Array | None = None) -> Array:
-    """Return constants fitted to noisy times, from `sets`, (count, n), on; `form` is R of `Fitted.drawn`."""
+def _noisy_refits(
+    problem: Problem, sets: Array, held: Mask | bool = False, errors: tuple[Array, float] | None = None
+) -> Array:
+    """Return constants fitted to noisy times, from `sets`, (count, n), on; with `form` and `independent` of `drawn`."""
     count, n = sets.shape
     rows = np.flatnonzero(problem.weights > 0.0)
     weight = problem.weights / problem.weights[rows].mean()
@@ -308,9 +314,10 @@ def _noisy_refits(problem: Problem, sets: Array, held: Mask | bool = False, form
     noise = np.zeros((count, problem.measured.size))
     # Student's: few residuals say little of their standard deviation.
     sd *= student_widening(freedom)
-    if form is not None:
+    if errors is not None:
         # The residuals are less than the errors: the constants were fitted to what neighbours have in common.
-        noise += rng.standard_normal((count, form.shape[1])) @ form.T
+        noise += rng.standard_normal((count, errors[0].shape[1])) @ errors[0].T
+        sd *= math.sqrt(errors[1])
     noise[:, rows] += sd * rng.standard_normal((count, len(rows))) / np.sqrt(weight[rows])
     # Standard normal numbers in pairs ±z, with a covariance of exactly I where they are enough.
     half = np.random.default_rng([CONTENT_SEED, 7]).standard_normal(((count + 1) // 2, n))

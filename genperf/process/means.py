@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Index, Mask
-from genperf.discrepancy.form import deviation, features
+from genperf.discrepancy.form import features, form_and_noise
 from genperf.errors import ModelError
 from genperf.estimate.prepare import CONTENT_SEED, LEAST_FREEDOM
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
@@ -328,7 +328,7 @@ class Mean(Struct, frozen=True, eq=False):
         least = int(np.argmin(squares / freedom))
         variance = float(squares[least] / freedom[least])
         slopes = np.hstack([forms[least].slopes(fits[least])[:, is_fitted[least]], basis.levels])
-        form_sd = min(deviation(residuals[least], slopes, places), float(np.sqrt(variance)))
+        form_sd = min(form_and_noise(residuals[least], slopes, places)[0], float(np.sqrt(variance)))
         # A quarter of the logarithm: errors of a form are no independent errors of rows.
         criterion = 0.25 * (-0.5 * squares / variance - ranks)
         # Where no row tells a sum from a product, the fit does not count.
