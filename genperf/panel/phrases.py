@@ -780,7 +780,12 @@ class _Words(Meanings, dict=True):
         start, is_set = end, self.word(end) in _SIGNS - {"|"}
         while self.word(start) in ("=", ":") or _OF_A_VALUE.fullmatch(self.word(start)):
             start += 1
-        if not is_set and start > end and header_of(column).kind:
+        # `memory of the 70B`, `memory of 16 GPUs`: the number is that of something else.
+        is_size = self.sizes not in (None, column) and self.word(start)[-1:] in ("B", "M", "T")
+        is_count = self.has_value(start) and meant_by(self.word(start + 1)) in LEVELS
+        is_of_another = column != "" and meant_by(name) is None and (is_size or is_count)
+        has_of = end > place + 1 and _OF_A_VALUE.fullmatch(self.word(end - 1)) is not None
+        if not is_set and (start > end or has_of) and (header_of(column).kind or is_of_another):
             # `energy of 100 epochs` wants what was measured.
             start = len(self.words)
         if (value := self.read_value(place, end, start, name, column)) is not None:
@@ -794,6 +799,8 @@ class _Words(Meanings, dict=True):
         is_numeric = bool(column) and self.legend.columns[column].numeric
         may_be_wanted = is_numeric and not meant_by(name) and not self.is_scale(column)
         phrase = " ".join(self.words[place:end])
+        if may_be_wanted and has_of:
+            return end, "--want", column
         return (end, phrase, phrase) if may_be_wanted else (end, "" if is_counted else name, "")
 
     def read_compared(self, place: int, end: int, name: str, column: str) -> Phrase | None:
