@@ -40,7 +40,7 @@ from genperf.vocabulary.headers import (
     time_called,
     unit_of,
 )
-from genperf.vocabulary.names import LOAD, LOAD_IN_WORDS, counted_by, is_efficiency, is_relative, plain_name
+from genperf.vocabulary.names import LOAD, LOAD_IN_WORDS, counted_by, is_efficiency, is_relative, plain_name, words_in
 from genperf.words.answer import (
     COLORS,
     MARKS,
@@ -425,7 +425,15 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
     """
     if answer.facts is None:
         return None
-    name, unit, interval = _derived_value(answer.facts, answer.answers[0], want)
+    what, _, period = want.partition("/")
+    seconds, beside = amount(period), rate_beside(answer, what)
+    interval: Interval | None
+    if seconds is not None and beside is not None and rate_of(answer.facts, what) is None:
+        # `epochs/1h`, beside a throughput
+        lasts = re.sub(r"(?<=\d)(?=[a-z])", " ", period)
+        name, unit, interval = f"{_IN}{lasts}", what, Interval(*(seconds * end for end in beside.ends))
+    else:
+        name, unit, interval = _derived_value(answer.facts, answer.answers[0], want)
     if interval is None:
         return None
     low, high = sorted(interval.ends[1:])
@@ -578,6 +586,15 @@ def _per_one(growth: GrowthCounts, level: str) -> str:
     return f"{_PER}{singular(growth.name) if alike else 'node' if level == 'nodes' else 'device'}"
 
 
+def rate_beside(answer: Answer, what: str) -> Interval | None:
+    """Return how many a second follow from the time of one that was measured, such as an epoch; None without it."""
+    timed = (v for v in answer.answers if v.unit in TIME_UNITS and singular(what) in words_in(v.quantity))
+    if (of_one := next(timed, None)) is None:
+        return None
+    seconds = np.divide(*TIME_UNITS[of_one.unit])
+    return Interval(*(float(seconds) * end for end in of_one.expected.ends)).dividing(1.0)
+
+
 def rate_of(facts: Facts, what: str) -> Interval | None:
     """Return how much a second does of something: samples, tokens, steps, or whole epochs, or costs; None unknown."""
     growth, value = facts.growth, facts.expected.value
@@ -727,6 +744,8 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
     facts, (likeliest, *others) = answer.facts, answer.answers
     if facts is None or likeliest.facts is None:
         yield from map(_value_row, answer.answers)
+        if (cost := answer.cost_of_job(likeliest)) is not None:
+            yield _interval_row(_JOB[1], *cost)
     if facts is None:
         return
     growth, expected = facts.growth, facts.expected

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from msgspec.structs import replace
 
-from genperf.asking.answer import ENERGY, PER_ENERGY, Answer, Value, in_sentence, rate_of
+from genperf.asking.answer import ENERGY, PER_ENERGY, Answer, Value, in_sentence, rate_beside, rate_of
 from genperf.facts import Facts, Interval
 from genperf.formula.amounts import DURATIONS
 from genperf.prediction.verdict import VERDICTS
 from genperf.vocabulary import section
-from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, TIME_UNITS, unit_of
+from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, unit_of
 from genperf.vocabulary.names import words_in
 from genperf.words.numbers import singular
 
@@ -41,11 +40,7 @@ def energy_of(answer: Answer, want: str) -> Value | None:
     name, usual = ENERGY, "kWh"
     if seconds is None:
         rate = rate_of(facts, counted) or rate_of(facts, f"{counted}s")
-        timed = (of for of in answer.answers if of.unit in TIME_UNITS and singular(counted) in words_in(of.quantity))
-        if rate is None and (beside := next(timed, None)) is not None:
-            # The time of an epoch beside that of a step.
-            seconds_in_unit = np.divide(*TIME_UNITS[beside.unit])
-            rate = Interval(*(seconds_in_unit * end for end in beside.expected.ends)).dividing(1.0)
+        rate = rate or rate_beside(answer, counted)
         if rate is None:
             return None
         seconds, name, usual = rate.dividing(1.0), f"{ENERGY} per {singular(counted)}", "J"

@@ -218,6 +218,8 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
         rest = rest.replace(share[0], _READ, 1)
         row.setdefault("mfu", share[1])
     name, unread = _network_and_numbers(name, rest.split(), "collective" in row)
+    # `each 7B` names the network again.
+    unread = [text for text in unread if text.lower() != name.lower()]
     lasted = [n for n in row if n.startswith("job time") or (header_of(n).shared and header_of(n).kind == "time")]
     if row.keys().isdisjoint(("tokens", "training_samples")) or any(header_of(c).kind == "rate" for c in row):
         unread += [f"{row.pop(column)} {column.removeprefix('job time').strip(' ()')}" for column in lasted]
