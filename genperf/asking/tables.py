@@ -584,9 +584,6 @@ def ask_recognised(
         return replace(answer, notes=(*notes_of_question, *answer.notes))
     reading, resolved = opened.reading, _requested_cells(opened)
     series, notes = _series(reading, resolved), list[str]()
-    counted = [name for name in opened.at if meant_by(name) in LEVELS and name not in resolved]
-    if counted and reading.scale in resolved and meant_by(str(reading.scale)) is None:
-        notes = [f"'{reading.scale}' is taken to count {counted[0]}"]
     fits = {} if fits is None else fits
     if question.plan is not None and series.others:
         series = _SeriesAnswers(opened, reading, series, question, seed, fits=fits).with_best_plan(resolved)

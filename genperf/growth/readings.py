@@ -1,6 +1,5 @@
 """How the counts of a series may be meant, each way with its posterior."""
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -15,7 +14,7 @@ from genperf.growth.posterior import POSTERIOR_DRAWS, Counts, Draws, Posterior, 
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import LIMIT_POWERS, several_nodes
 from genperf.prediction.bands import MixtureForecast
-from genperf.vocabulary.names import noun_of
+from genperf.vocabulary.names import counts_devices
 
 #: Draws of a reading that counts at all.
 LEAST_POSTERIOR_DRAWS = 24
@@ -25,10 +24,6 @@ SHARED_WORK = 0.5
 #: four workers, all on one. With four, and less for a worker each, the score of 25 sources without their nodes is
 #: 74.4 and not 77.3 (`python -m experiments corpus --hidden`).
 NODE_SIZES = (("workers", 0.3), ("max(workers/8, 1)", 0.3), ("max(workers/4, 1)", 0.2), ("1", 0.2))
-#: What columns of devices count, of which as many as `usual_devices` may share a node: up to there nobody knows
-#: whether several nodes were measured. A smallest count above it, of a scale whose nodes are not counted, is the
-#: unit: 256 environments and twice as many grow as one worker and two do.
-DEVICE_COLUMNS = r"gpus?|devices?|accelerators?|[tn]pus?|cards?|chips?"
 #: The share of the interval, not of the central value, that one node then has: hardly wider were it known. With 0.995
 #: the central value of one in 36 questions to more nodes lay at an end of its interval; the coverage is the same.
 UNKNOWN_NODE = 0.9
@@ -112,10 +107,13 @@ def _nodes_of(series: MeasuredSeries) -> tuple[str, tuple[tuple[str, float], ...
         return workers, (("nodes", 1.0),), False
     counts = series.values(workers)
     if (fewest := float(counts.min())) > USUAL_DEVICES:
-        # Fewer than the fewest that were measured are one unit too: less than one has no exchange.
+        # Of a scale whose nodes are not counted the fewest are the unit: 256 environments and twice as many grow as
+        # one worker and two do, and less than one has no exchange.
         workers = f"max(workers/{fewest:.15g}, 1)"
         return workers, tuple((nodes.replace("workers", workers), likely) for nodes, likely in NODE_SIZES), False
-    are_devices = re.fullmatch(DEVICE_COLUMNS, noun_of(series.column).lower()) is not None
+    # Up to `USUAL_DEVICES` of them may share a node: nobody knows whether several nodes were measured. Workers may have
+    # one each; `gpus`, `ranks` and `world_size` count devices.
+    are_devices = counts_devices(series.column) and "worker" not in series.column.lower()
     return workers, NODE_SIZES, are_devices and float(counts.max()) <= USUAL_DEVICES
 
 

@@ -202,7 +202,8 @@ class Meanings(Struct, dict=True):
             return ""
         # `fp16 batch` is no name; but `batch size` is one beside a cell `batch_scaling`, which only has a word of it.
         is_cell = self.cell if meant_by(phrase) is None else partial(only_match, self.cells)
-        if not (spelled or is_word) and any(any(is_cell(word) or ()) or self.is_variant(word) for word in others):
+        are_values = (any(is_cell(word) or ()) or self.is_variant(word) for word in others)
+        if not (spelled or is_word) and any(are_values):
             return ""
         if not spelled and self.sizes and meant_by(phrase) == "parameters":
             # `model size`
@@ -222,6 +223,10 @@ class Meanings(Struct, dict=True):
 
     def is_variant(self, word: str) -> bool:
         """Tell whether a word is the header of numbers, and no name of the field: `fp16` above throughputs."""
+        if re.search(r"\d", word) and any(
+            word.lower() in words_in(n) for n in self.legend.columns if header_of(n).kind
+        ):
+            return True  # the `vgg16` of `vgg16 (img/s)`
         entry = self.legend.columns.get(column := only_match(self.headers, word)[0])
         return entry is not None and entry.numeric and meant_by(column) is None and not header_of(column).kind
 

@@ -41,7 +41,7 @@ from genperf.panel.phrases import settings_in_words
 from genperf.panel.words import GRID, machine_in, wanted_in_words
 from genperf.peaks import device_in
 from genperf.table.clean import is_number, label
-from genperf.table.shape import NO_KIND
+from genperf.table.shape import NO_KIND, TITLES
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import header_of, multiple_in
 from genperf.vocabulary.names import (
@@ -62,7 +62,9 @@ from genperf.vocabulary.names import (
 #: How a note begins of what stands in no column.
 ABSENT = "asked, and found nowhere in the runs"
 #: Names of a scale that do not say what it counts.
-_NAMELESS = re.compile(any_of("headers.nameless"))
+NAMELESS = re.compile(any_of("headers.nameless"))
+#: Columns whose values have a name nowhere: those of titles, and of keys that are numbers.
+_UNTOLD = (TITLES, "section", "count")
 #: Names of the processes of a node: `nodes,ppn`.
 _OF_A_NODE = frozenset(words_of("headers.processes_of_a_node"))
 #: Several values of a question: `8,16` or `16:128:*2`.
@@ -383,7 +385,7 @@ def _column_of_setting(legend: Legend, name: str, text: str) -> tuple[str | None
         column = holding or (column if text != name else None)
     is_level = meant_by(name) in LEVELS
     counts = is_level or meant_by(name) == "threads"
-    is_nameless = counts and _NAMELESS.fullmatch(plain_name(legend.scale)) is not None
+    is_nameless = counts and NAMELESS.fullmatch(plain_name(legend.scale)) is not None
     if column is None and (name == SCALE or (is_nameless and legend.may_count_workers(legend.scale))):
         # A scale without a telling name is taken to count what the question counts.
         column = legend.scale or name
@@ -397,6 +399,10 @@ def _column_of_setting(legend: Legend, name: str, text: str) -> tuple[str | None
         column = "processes"
     elif column is None and counted_noun(name) in words_of("headers.cores") and _runs_threads(legend):
         column = words_of("headers.cores")[0]
+    untold = [n for n in _UNTOLD if text in legend.columns.get(n, NamedColumn()).values]
+    if column is None and not counts and len(untold) == 1:
+        # `batch 128` of a table below the title `128`, or of runs within such a key
+        column = untold[0]
     if column in legend.headers:
         # `1 x Pi | 2 x Pi`: the header names the values, and is asked for as the count.
         column = next((count for count in ("devices", "count") if count in legend.columns), column)

@@ -26,7 +26,7 @@ from genperf.panel.meanings import PROSE
 from genperf.panel.options import OPTIONS, FailureRule, Roles, phase_columns
 from genperf.panel.parts import with_parts
 from genperf.panel.prices import with_prices
-from genperf.panel.question import ABSENT, Requested, in_columns, notes_of_absent, wanted_name
+from genperf.panel.question import ABSENT, NAMELESS, Requested, in_columns, notes_of_absent, wanted_name
 from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, read_columns, wanted_column
 from genperf.panel.table import Table
 from genperf.peaks import device_in
@@ -46,6 +46,7 @@ from genperf.vocabulary.names import (
     canonical_of,
     column_named,
     column_of,
+    counts_devices,
     is_relative,
     meant_by,
     noun_of,
@@ -464,6 +465,17 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         opened = replace(opened, source=source, given=roles, tokens=tokens, options=options)
         notes = _notes_beside(requested.wanted, requested) if requested.wanted else requested.notes
         opened = replace(opened, at=requested.at, want=column, notes=notes, paid=paid)
+        nameless = [n for n in columns if NAMELESS.fullmatch(plain_name(n))]
+        scale = (opened.reading.scale or "") if nameless and not self.given.columns else ""
+        may_count = scale in nameless and opened.legend.may_count_workers(scale)
+        if may_count and all(map(is_number, labels(columns[scale]).tolist())):
+            # A scale without a telling name counts what the question does, for the belief in growth as well.
+            devices = filter(counts_devices, re.findall(r"[^\W\d_]+", " ".join(at.values())))
+            counted = next((n for n in (*requested.at, *devices) if meant_by(n) in LEVELS and n not in columns), "")
+            if counted and counted not in roles.derived:
+                counting = self.source.changed(f"'{scale}' is taken to count {counted}")
+                derived = {**self.given.derived, counted: f"`{scale}`"}
+                return replace(self, source=counting, given=replace(self.given, derived=derived)).for_question(at, want)
         # `90 epochs` of a column `epochs` or `epoch`
         spelled = {n: {plain_name(n), f"{plain_name(n)}s"} for n in requested.at}
         if done := [n for n, names in spelled.items() if any(any(map(of.fullmatch, names)) for of in WORK_OF_RUNS)]:

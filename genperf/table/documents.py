@@ -139,6 +139,30 @@ def with_tables_of_wiki(text: str) -> str:
     return _WIKI_TABLE.sub(lambda table: "\n".join(map(in_html, table[0].splitlines())), text)
 
 
+#: Below the names of a table that blanks part: `====  =====`.
+_RULE_OF_COLUMNS = late(r"[ \t]*[-=]{2,}(?: +[-=]{2,})+[ \t\r]*")
+
+
+def with_ruled_tables(text: str) -> str:
+    r"""Return a text whose tables with a rule for each column and with empty cells are in Markdown, in as many lines.
+
+    >>> with_ruled_tables("gpus  s    note\n----  ---  ----\n1     9.0\n2     5.1  warm")
+    '| gpus | s | note |\n| --- | --- | --- |\n| 1 | 9.0 |  |\n| 2 | 5.1 | warm |'
+    """
+    lines = text.split("\n")
+    rules = [k for k, line in enumerate(lines) if _RULE_OF_COLUMNS.fullmatch(line)]
+    for rule in rules:
+        end = next((k for k in range(rule + 1, len(lines)) if k in rules or not lines[k].strip()), len(lines))
+        starts = [dashes.start() for dashes in re.finditer("[-=]+", lines[rule])]
+        places = [*zip(starts, [*starts[1:], None], strict=True)]
+        rows = [[line[start:stop].strip() for start, stop in places] for line in lines[max(rule - 1, 0) : end]]
+        # Above a header may stand a rule as well.
+        if end - rule > 2 and rule and rule - 1 not in rules and all(rows[0]) and not all(map(all, rows)):
+            rows[1] = ["---"] * len(starts)
+            lines[rule - 1 : end] = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join(lines)
+
+
 def notebook_text(text: str) -> str | None:
     """Return what a notebook says: its notes, its printed text, its tables as Markdown; None for another text."""
     if not re.search(r'"nbformat"\s*:', text):
@@ -248,7 +272,8 @@ def _literal(node: ast.expr) -> Any:
 _OUTLINE = late(
     # No anchors: what they name may stand many times.
     r"(?!.*[\s\[{,]&)(?P<lead>\s*(?:- +)*)(?:[\"']?"
-    r"(?P<key>[^\s:#'\"{}\[\]|,-][^:#'\"{}\[\]|]{0,60}?)[\"']?:(?P<value>(?: +[^#()]*)?)|(?<=- )[^\s:#][^:#]*?)"
+    r"(?P<key>(?:(?<=[\"'])#)?[^\s:#'\"{}\[\]|,-][^:#'\"{}\[\]|]{0,60}?)[\"']?:"
+    r"(?P<value>(?: +[^#()]*)?)|(?<=- )[^\s:#][^:#]*?)"
     r"(?: +#.*)?"
 )
 #: A number with its unit in the comment behind it.

@@ -549,7 +549,11 @@ def plain_notes(text: str) -> str:
     if len(grids) > 1 and len({*grids.values()}) == 1 and max(grids.values()) <= MOST_OF_A_NODE:
         text = FORMS.grid_of_line.sub(r"\g<0> devices", text)
     # `8 GPUs  410` and `np=8: 12.5 s` below a title.
-    if len({match["number"] for match in FORMS.row_of_count.finditer(text)}) > 2:
+    rows = [*FORMS.row_of_count.finditer(text)]
+    # Below `Setup   step time (s)` they are those of a table.
+    above = text[: rows[0].start()].rstrip().rpartition("\n")[2].strip() if rows else ""
+    is_header = len(cells := re.split(r"\s{2,}|\t", above)) > 1 and bool(header_of(cells[-1]).kind)
+    if len({match["number"] for match in rows}) > 2 and not is_header:
         text = FORMS.row_of_count.sub(_count_first, text)
     text = FORMS.thousands_apart.sub(lambda match: match[0].replace(" ", ""), text)
     if not text.isascii():

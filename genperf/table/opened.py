@@ -36,7 +36,7 @@ from genperf.table.cells import (
 )
 from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in, seconds_of
 from genperf.table.importers import source_of_format
-from genperf.table.records import JSON, behind_json, read_records
+from genperf.table.records import JSON, behind_json, read_records, runs_in_blocks
 from genperf.table.text import (
     FIRST_ROWS,
     MOST_TABLES,
@@ -541,6 +541,11 @@ _SCATTER = late(r"(?<=\d)[ \t](?:±|\+/-)[ \t]?(?=\d)")
 _TITLE = late(r"\A\s*([^\W\d_][^\n:]{8,100}:[ \t]*\r?\n[ \t]*\r?\n)(?=  )")
 #: A line with a comma between thousands alone, behind a key.
 _THOUSANDS_ALONE = late(r"^[^,\n]*[:=→>] *\d{1,3},\d{3}(?![\d,])[^,\n]*$", re.MULTILINE)
+#: What a logger writes before a message: `2026-05-02 11:00:13,120 INFO bench: `.
+_STAMP = late(
+    r"(?m)^[ \t]*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?Z?\]?"
+    r"(?:[ \t:|-]+\[?[A-Z]{4,8}\]?)?(?:[ \t|:-]+[\w.]+:)?[ \t|:-]+"
+)
 #: What a text has that is rows of a name with its numbers each, or pairs below what they are of.
 _KEYED = late(rf"(?i)[^\S\n]{{2}}|\t|:\s|=\s?\[|\s{any_of('headers.across')}\s")
 #: Lines without a blank one between them: a header and two rows at least.
@@ -551,6 +556,7 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     """Read a text by what it begins with: events, JSON, a web page, a literal, an outline; else as a table or a log."""
     text = _ARRAY.sub(r"\1", _SCATTER.sub("±", _TYPES.sub("", text.translate(_FRAMES))))
     text = documents.with_tables_of_wiki(text) if "{|" in text else text
+    text = documents.with_ruled_tables(text) if re.search(r"-- +--|== +==", text) else text
     if (
         delimiter is None
         and (events := documents.of_events(text)) is not None
@@ -564,6 +570,9 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     elif content.WEB_PAGE.match(text):
         text = documents.drawn_tables(text) or text
     else:
+        may_be_pairs = delimiter is None and re.search(r"=|: ", text) is not None
+        if may_be_pairs and (runs := _runs_in_pairs(text, name)) is not None:
+            return runs
         notes = facts.plain_notes(text) if delimiter is None else text
         if notes != text and (log := facts.source_of_log(notes, name)) is not None and len(log) > 1:
             return log
@@ -590,6 +599,17 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     if isinstance(source, GenperfError):
         raise source
     return source
+
+
+def _runs_in_pairs(text: str, name: str) -> Source | None:
+    """Return runs that have a stamped line or a block each, in pairs with its result and its scale; or None."""
+    if len(text) > facts.LONGEST_NOTES:
+        return None
+    is_stamped = "=" in text and None not in map(_STAMP.match, filter(str.strip, text.splitlines()))
+    source = attempted(read_records, _STAMP.sub("", text), name) if is_stamped else runs_in_blocks(text, name)
+    if not isinstance(source, Source) or len(source) < 2 or not any(map(facts.is_result, source.cells)):
+        return None
+    return source if counts_vary(shape.with_factors(source).columns) else None
 
 
 def _not_delimited(text: str, name: str) -> Source | None:

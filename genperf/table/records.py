@@ -120,6 +120,19 @@ def pairs_of_lines(text: str) -> dict[int, dict[str, str]] | None:
     return None if is_log else records or None
 
 
+def runs_in_blocks(text: str, name: str) -> Source | None:
+    """Return runs in blocks of lines `name: value` between empty lines, a row each; None for another text."""
+    blocks = list[dict[str, str]]()
+    for block in re.split(r"\n[ \t]*\n\s*", text.strip()):
+        pairs = [line.partition(":") for line in block.splitlines()]
+        if len(pairs) < 2 or not all(key.strip() and value[:1] == " " for key, _, value in pairs):
+            return None
+        blocks.append({key.strip(): value.strip() for key, _, value in pairs})
+    of_one_kind = len(blocks) > 1 and all(next(iter(block)) == next(iter(blocks[0])) for block in blocks)
+    lines = [*range(1, len(blocks) + 1)]
+    return record_rows(name, blocks, lines, "record", "blocks of lines") if of_one_kind else None
+
+
 def _pairs(line: str) -> dict[str, str] | None:
     """Return the pairs of a line by the first separator that leaves nothing else."""
     for separator in _SEPARATORS:

@@ -212,17 +212,18 @@ def _without_summaries(source: Source, families: Sequence[Wide]) -> Source:
     return source.without(summaries).changed(text) if summaries else source
 
 
-#: `7B`, `Llama-13B`, `time (s) 350M`: what stands before the size of a network, and that.
-_OF_A_MODEL = late(r"(.*?)(?<![^\W_])(\d{1,3}(?:\.\d+)?[BbMm])")
+#: `7B`, `Llama-13B (img/s)`, `time (s) 350M`: what stands before the size of a network, that, and a unit behind it.
+_OF_A_MODEL = late(r"(.*?)(?<![^\W_])(\d{1,3}(?:\.\d+)?[BbMm])((?:\s*[(\[][^()\[\]]+[)\]])?)")
 
 
 def _with_models(source: Source) -> Source:
     """Return a table whose headers are sizes of networks, of billions at least once, with a row for each."""
     sized = {name: match.groups() for name in source.columns if (match := _OF_A_MODEL.fullmatch(name)) is not None}
     values: dict[str, dict[str, str]] = {}
-    for name, (rest, size) in sized.items():
+    for name, (rest, size, unit) in sized.items():
         # A time or a rate has its name before the size.
-        value, model = (_tidy(rest), size) if header_of(_tidy(rest)).kind else (VALUE, name)
+        is_value = bool(header_of(_tidy(rest)).kind)
+        value, model = (_tidy(rest), size) if is_value else (_value_name(unit.strip()), name.removesuffix(unit))
         values.setdefault(value, {})[model] = name
     models, made = list(dict.fromkeys(m for of_value in values.values() for m in of_value)), {_MODEL, *values}
     are_models = len(models) > 1 and any(model[-1] in "Bb" for model in models)
@@ -1044,7 +1045,7 @@ def _grid_of(column: str) -> Callable[[str], Taken | None]:
     """Return what reads `2x4` by its header (`nodes x gpus`, devices, or any two factors), or ways by `TP/PP/DP`."""
     # What stands in brackets behind a name: `Layout (nodes x gpus)`.
     inside = re.sub(r".*[(\[](.*)[)\]]\s*$", r"\1", column)
-    words = [word for word in re.split(r"\s*[×*:]\s*|\s+(?:[xX]|by)\s+", inside) if word]
+    words = [word for word in re.split(r"\s*[×*:]\s*|[\s_]+(?:[xX]|by)[\s_]+", inside) if word]
     meanings = [*map(meant_by, words)]
     # `1 : 8` is a clock, but for one below `PS : Worker`.
     sign = ":" if ":" in inside and any(meanings) else "x"
@@ -1170,10 +1171,11 @@ def _taken(text: str, *patterns: tuple[re.Pattern[str], str]) -> Taken | None:
 
 
 def _hold_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
-    """Tell whether the numbers of names are counts: each a multiple of the smallest, and not one for each name."""
+    """Tell whether the numbers of names are counts, multiples, or of settings of the field; not one for each name."""
     numbers = [{values[column] for values, _ in parsed.values()} for column in columns]
-    smallest = [min(n) for n in numbers]
-    multiples = all(low >= 1 and not any(k % low for k in n) for n, low in zip(numbers, smallest, strict=True))
+    of_settings = {column for column in columns if len(columns) > 1 and meant_by(column) not in (None, *LEVELS)}
+    of_counts = [n for column, n in zip(columns, numbers, strict=True) if column not in of_settings]
+    multiples = all(min(n) >= 1 and not any(k % min(n) for k in n) for n in of_counts)
     # `V100 16G` and `7b`, but `n2_g8` and `run_b64_g2`.
     sizes = {"v", "b", "m", "k", "gb", "bit", "fp", "bf"} & {column.lower() for column in columns} or {"G"} & {*columns}
     sizes -= {"b"} if "b" in columns and all("_b" in name for name in parsed) else {""}

@@ -21,7 +21,7 @@ from genperf.table.content import HEAD_BYTES
 from genperf.table.facts import LONGEST_TITLE, SIZES, facts_of, is_result
 from genperf.table.latex import Record, tabulars_of
 from genperf.table.records import record_rows
-from genperf.table.shape import COUNTED, TITLES, melted
+from genperf.table.shape import COUNTED, TITLES, melted, names_of
 from genperf.vocabulary import any_of, late, words_of
 from genperf.vocabulary.headers import (
     RELATIVE,
@@ -89,6 +89,8 @@ _GRID_HEAD = late(r"(?m)^\s*\+(?:=+\+)+\s*$")
 #: `gpus: 1, 2, 4`
 _LIST = late(r"[:=]\s*[\[(]?\d+\s*,\s*\d")
 _OF_DEVICES = any_of("cells.devices", "cells.kinds_of_devices")
+#: A comment; `#GPUs  tokens/s` and `# of GPUs` are names.
+_COMMENT = late(rf"(?i)\s*#(?!\s*of\s|(?:{_OF_DEVICES}|{any_of('cells.nodes')})s?(?!\w))")
 #: Before a title and behind it: `- ### Strong scaling:`
 _TITLE_MARKS = late(r"^[\s#*>+=-]+|[\s#*:：=-]+$")
 #: `** Reading, no cache`, `== ResNet-50, fp16 ==`
@@ -96,6 +98,11 @@ _HEADING = late(r"[#*>=-]+ +[^\W\d_]")
 #: What stands above the columns of a pivot, and the names of its totals.
 _COLUMN_LABELS = frozenset(words_of("cells.column_labels"))
 _TOTAL = late(any_of("cells.sum"), re.IGNORECASE)
+#: What is learned, or computed from measurements.
+_COMPUTED_WORDS = any_of(
+    "columns.learned", "columns.result", "columns.relative", "columns.efficiency", "columns.spread"
+)
+_COMPUTED = late(rf"(?:^|[_.]){_COMPUTED_WORDS}(?:[_.]|$)")
 #: `[OneFlow](../OneFlow)`
 _LINK = late(r"\[([^\[\]]+)\]\([^()\s]*[./#][^()\s]*\)")
 
@@ -343,8 +350,16 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
     rows = [(line, row if len(row) <= width else _with_brackets_closed(row)) for line, row in rows]
     if separator == RUNS:
         # `Incept. 200     390`, where a name is as long as its column is wide.
-        cut = ((line, row, " ".join(row).split(" ")) for line, row in rows)
-        rows = [(line, cells if len(row) < width == len(cells) else row) for line, row, cells in cut]
+        cut = [(line, row, " ".join(row).split(" ")) for line, row in rows]
+        numeric = [
+            k
+            for k, cells in enumerate(zip(*(row for _, row in rows if len(row) == width), strict=True))
+            if all(map(_is_number, cells))
+        ]
+        rows = [
+            (line, cells if len(row) < width == len(cells) and all(_is_number(cells[k]) for k in numeric) else row)
+            for line, row, cells in cut
+        ]
     # Words behind the last column: `8, 1.2, (warm cache)`.
     remarks = [row[width:] for _, row in rows if 1 < width < len(row) and not any(map(parts_of, row[width:]))]
     complete = sum(len(row) == width for _, row in rows)
@@ -880,15 +895,31 @@ def _counts_runs(row: Sequence[str]) -> bool:
 def _upright(rows: Sequence[Sequence[str]]) -> list[list[str]] | None:
     """Return rows that begin with names of settings and results as columns, counts first; None for other rows."""
     head, *below = rows
-    width, names = len(head), [row[0] for row in (rows if _is_keyed(head) else below)]
+    is_keyed = _is_keyed(head)
+    width, names = len(head), [row[0] for row in (rows if is_keyed else below)]
     if width < 3 or not below or any(len(row) != width for row in below) or any(map(parts_of, names)):
         return None
     measured = [name for name in names if header_of(name).kind]
     settings = [name for name in names if name not in measured and (meant_by(name) is not None or counts_scale(name))]
-    if not (measured and settings and len({*names}) == len(names) < 2 * (len(measured) + len(settings))):
+    # What a row of texts, of one number, or of what is computed is named by is no series of the others.
+    beside = [row[0] for row in below if row[0] not in (*measured, *settings) and _is_no_series(row)]
+    if not (measured and len({*names}) == len(names) < 2 * (len(measured) + len(settings) + len(beside))):
         return None
-    named = [head if _is_keyed(head) else [head[0] or "name", *head[1:]], *below]
+    if not settings and (is_keyed or len(measured) + len(beside) < len(names) or not _name_counts(head)):
+        return None
+    named = [head if is_keyed else [head[0] or "name", *head[1:]], *below]
     return [[*column] for column in zip(*sorted(named, key=lambda row: not _counts_runs(row)), strict=True)]
+
+
+def _is_no_series(row: Sequence[str]) -> bool:
+    """Tell whether a row of a name and cells has no measurements of a series that it names: texts, say, or one seed."""
+    return None in map(parts_of, row[1:]) or len({*row[1:]}) == 1 or _COMPUTED.search(plain_name(row[0])) is not None
+
+
+def _name_counts(head: Sequence[str]) -> bool:
+    """Tell whether a header's cells behind the first are names that hold counts: `1x A100`, `2 nodes x 8 GPUs`."""
+    taken = names_of(head[0], [*head[1:]]) if all(re.search(r"\d", cell) for cell in head[1:]) else None
+    return taken is not None and any(meant_by(word) in LEVELS for word in taken.columns)
 
 
 def cut_table(text: str, above: int = 3) -> str | None:
@@ -899,7 +930,7 @@ def cut_table(text: str, above: int = 3) -> str | None:
     filled = (line.expandtabs().rstrip() for line in text.splitlines() if line.strip())
     lines = [line for line in filled if not _RULE.match(line.replace(" ", ""))]
     width = max(map(len, lines), default=0)
-    if not 3 <= len(lines) <= MOST_NAMES or width > MOST_NAMES or any(map(str.isdigit, lines[0])):
+    if not 3 <= len(lines) <= MOST_NAMES or width > MOST_NAMES or any(map(_is_number, lines[0].split())):
         return None
     used = [any(line[k : k + 1].strip() for line in lines) for k in range(width)]
     spans = _spans(used)
@@ -910,7 +941,7 @@ def cut_table(text: str, above: int = 3) -> str | None:
         [line[start:end].strip() for start, end in zip(starts, [*starts[1:], width], strict=True)] for line in lines
     ]
     is_number_cell = [[_is_number(cell) for cell in row] for row in rows[2:]]
-    has_count = any(counts_scale(cell) for row in rows[:2] for cell in row)
+    has_count = any(counts_scale(cell) for row in rows[:2] for cell in row) or COUNTED.match(rows[2][0]) is not None
     if not (has_count and all(map(any, is_number_cell)) and any(map(all, zip(*is_number_cell, strict=True)))):
         return cut_table("\n".join(lines[1:]), above - 1) if above else None
     return "\n".join(map("\t".join, rows))
@@ -1255,7 +1286,7 @@ def _header_without_corner(text: str) -> str:
 
 def _holds_no_cell(line: str, delimiter: str) -> bool:
     """Tell whether a line is empty, a comment or a rule, between blanks also a sign; `# of nodes`, `#GPUs,8` name."""
-    if not line.strip() or (re.match(r"\s*#(?!\s*of\s)", line) and not _counts_runs(_split(line, delimiter))):
+    if not line.strip() or (_COMMENT.match(line) and not _counts_runs(_split(line, delimiter))):
         return True
     return (delimiter in (" ", RUNS) or len(line) > 4) and _RULE.match(line.rstrip("\r\n").replace(" ", "")) is not None
 
@@ -1300,13 +1331,20 @@ def guess_delimiter(text: str) -> str:
         grouped = best not in header and names == fewer > 1
         return RUNS if aligned or grouped or share < LEAST_AGREEMENT <= agreed else best
     blanks, runs = agreement(" ", 0), agreement(RUNS, 0)
-    titled = agreements[RUNS][0] >= AGREEMENT_OF_TITLED > blanks[0]
+    # Below the title `PyTorch DDP` stand names of as many columns.
+    first_two = [_split(line, RUNS) for line in itertools.islice(filter(str.strip, text.splitlines()), 2)]
+    is_below = [*map(len, first_two)] == [1, agreements[RUNS][1]] and re.search(r"\d", " ".join(first_two[1])) is None
+    titled = agreements[RUNS][0] >= AGREEMENT_OF_TITLED and (is_below or blanks[0] < AGREEMENT_OF_TITLED)
     # `local batch` above `1x4 V100` may have as many words as there are cells: then no cell holds a number and a blank.
-    in_words = [cell.split() for line in text.splitlines()[1:FIRST_ROWS] for cell in _split(line, RUNS) if " " in cell]
+    cells = (cell for line in text.splitlines()[1:FIRST_ROWS] for cell in _split(line, RUNS) if " " in cell)
+    in_words = [cell.split() for cell in cells if not COUNTED.match(cell)]
     # No column of `Strategy   4 GPUs   8 GPUs` is called as another.
     first_words = text.strip().partition("\n")[0].split()
     of_cells = len({*first_words}) < len(first_words) or not any(map(_is_number, itertools.chain(*in_words)))
     fewer = runs[0] == blanks[0] and 1 < runs[1] < blanks[1] and of_cells
+    # Cells may be empty at the end of a row, `2 GPUs   142`, and none has a cell too many.
+    head, *rows = [(len(line.split()), len(_split(line, RUNS))) for line in text.strip().splitlines()[:FIRST_ROWS]]
+    fewer |= head[0] == head[1] and all(row[1] <= head[0] for row in rows) and any(row[0] > head[0] for row in rows)
     return RUNS if titled or fewer or runs[0] > blanks[0] or _header_without_corner(text) else " " if blanks[1] else ","
 
 

@@ -616,8 +616,8 @@ _IN_A_UNIT = late(
 )
 
 
-#: `samples per second, higher is better`
-_ONE_RATE = late(r"^\s*([^\W\d_]+(?:/| per )[^\W\d_]+)\s*(?:$|[,;.(])")
+#: `samples per second, higher is better`, `tokens/s per GPU`
+_ONE_RATE = late(r"^\s*([^\W\d_]+(?:(?:/| per )[^\W\d_]+){1,2})\s*(?:$|[,;.(])")
 
 
 def units_in(caption: str) -> list[str]:

@@ -112,7 +112,9 @@ def canonical_of_singular(column: str) -> str | None:
     """Return the field's name for a singular, `workers` for `gpu`; else None, as for `rank`, a number."""
     singular = plain_name(column)
     plural = f"{singular}es" if singular.endswith(("ss", "x")) else f"{singular}s"
-    return None if singular in words_of("headers.number_of_one") else canonical_of(plural)
+    # Below `V100 (img/s)` stands what one does.
+    is_other = singular in words_of("headers.number_of_one") or (bare(column) != column and header_of(column).kind)
+    return None if is_other else canonical_of(plural)
 
 
 def meant_by(column: str) -> str | None:
