@@ -211,7 +211,8 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     if not series:
         nodes = schema.panel.only_node if stack_of(members) is not None else None
         second_node = {} if nodes is None else {STEP: parse(f"{quote_name(nodes)} - 1").node}
-        return Basis(schema, several, False, (), {**second_node, **beyond_cores}, unidentified, evidence=evidence)
+        unmeasured = {**second_node, **_another_batch(schema), **beyond_cores}
+        return Basis(schema, several, False, (), unmeasured, unidentified, evidence=evidence)
     factors_of_series = {name for discrepancy in series for name in discrepancy.factors}
     # A batch that falls as the workers grow is work that no run had: it is counted by itself, and passes are not.
     scale, passes = schema.panel.axis.factor, schema.panel.find("micro_batches")
@@ -226,20 +227,27 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     # Where the factors count neither workers nor nodes (a model's size), no term appears with a node.
     counts_neither = schema.panel.workers is None and schema.panel.nodes is None
     unmeasured = {} if counts_neither else _unmeasured_terms(members)
-    batch = schema.panel.node("batch")
-    another = {} if batch is None or len(names_in(batch)) < 2 else _another_batch(schema, batch)
-    unmeasured |= {**another, **beyond_cores}
+    unmeasured |= {**_another_batch(schema), **beyond_cores}
     return Basis(schema, True, True, followers, unmeasured, unidentified, series[0].borrowed, evidence)
 
 
-def _another_batch(schema: Schema, batch: Node) -> dict[str, Node]:
-    """Return how far the batch of a worker, which follows from that of all, is from the only one of the runs."""
-    measured = np.asarray(evaluate(batch, schema.panel.measured), float)
-    if not len(measured) or np.ptp(measured) > ROUNDED * measured[0]:
-        return {}
-    text = render(batch)
-    away = parse(f"max(abs(({text})/{float(measured[0])!r} - 1) - {ROUNDED!r}, 0)").node
-    return {f"another {text} than {measured[0]:g}": away}
+def _another_batch(schema: Schema) -> dict[str, Node]:
+    """Return how far a batch of a worker, or of all, that follows from columns is from the one or two of the runs."""
+    terms = dict[str, Node]()
+    # Of a worker two are no range, as of any factor; that of all grows with the workers, but for strong scaling.
+    for canonical, most in (("batch", RULES.fewest_scales - 1), ("global_batch", 1)):
+        batch = schema.panel.node(canonical)
+        if batch is None or len(names_in(batch)) < 2:
+            continue
+        measured = np.sort(np.asarray(evaluate(batch, schema.panel.measured), float))
+        if not len(measured) or not measured[0] > 0.0:
+            continue
+        apart = measured[np.append(True, np.diff(np.log(measured)) > ROUNDED)]
+        if len(apart) <= most:
+            text, low, high = render(batch), float(measured[0]), float(measured[-1])
+            away = parse(f"max(max(({text})/{high!r}, {low!r}/({text})) - 1 - {ROUNDED!r}, 0)").node
+            terms[f"another {text} than {' or '.join(f'{of:g}' for of in apart)}"] = away
+    return terms
 
 
 def _unmeasured_terms(members: Sequence[Member]) -> dict[str, Node]:

@@ -513,8 +513,9 @@ def open_source(source: str | Path | Sequence[str | Path] | pd.DataFrame, delimi
     return replace(opened, steps=(step("read as text of Windows (cp1252), since it is not UTF-8"), *opened.steps))
 
 
-#: The names of two counts, the second in brackets, and two counts so.
-_TWO_NAMES, _TWO_COUNTS = late(r"(#? ?[^\W\d_]+) ?\((#? ?[^\W\d_]+)\)"), late(r"\s*(\d+) ?\((\d+)\)\s*")
+#: The names of two counts, the second in brackets or behind a slash, and two counts so.
+_TWO_NAMES = late(r"(#? ?[^\W\d_]+) ?[(/] ?(#? ?[^\W\d_]+)\)?")
+_TWO_COUNTS = late(r"\s*(\d+) ?[(/] ?(\d+)\)?\s*")
 #: The first word of a question.
 _ASKS = late(rf"(?i){any_of('headers.asking')}(?!\w)")
 #: A question, and the runs that it supposes.

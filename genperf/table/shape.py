@@ -881,9 +881,13 @@ def with_factors(source: Source, named: Collection[str] = ()) -> Source:
             continue
         new: dict[str, AnyArray] = {}
         headers: dict[str, str] = {}
+        # `N4_n32`, as Slurm has them, are nodes and what runs on all of these.
+        has_both = {"N", "n"} <= {*names.columns} and not any(of["n"] % of["N"] for of in names.values.values())
+        both = {"N": "nodes", "n": "devices"} if has_both else {}
         for word in names.columns:
             numbers = [names.values.get(text, {}).get(word, "") for text in texts]
-            called = _with_the_word_before(_spelled_out(word, column, names.columns), different)
+            spelled = both.get(word) or _spelled_out(word, column, names.columns)
+            called = _with_the_word_before(spelled, different)
             # `2 GPUs` and `x2` in the column `GPUs` are the number itself.
             itself = plain_name(called) == plain_name(column) or (called == "x" and meant_by(column) in LEVELS)
             itself = itself and len(names.columns) == 1 and not names.kind_column
