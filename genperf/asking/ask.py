@@ -45,7 +45,7 @@ from genperf.facts import (
     are_whole,
 )
 from genperf.formula import Node, call, parse, values_of
-from genperf.formula.amounts import amount
+from genperf.formula.amounts import amount, with_amounts
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS, checked_hints
 from genperf.normal.exchange import minimum_exchange
 from genperf.normal.record import record_like
@@ -204,7 +204,7 @@ def question_of(
         price=None if price is None else price_of(price, per),
         training=training_of(tokens, peak),
         per=per,
-        work=work,
+        work=with_amounts(work) if work else work,
         limit=str(plan.get("limit") or ""),
         level=float(str(plan["efficiency"]).rstrip("%")) / 100.0 if plan.get("efficiency") else None,
         times=float(str(plan["multiple"])) if plan.get("multiple") else None,

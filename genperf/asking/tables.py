@@ -1028,7 +1028,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         reading = self.reading
         if len(np.unique(self._counts)) < 2 or is_size(reading.scale or ""):
             return None
-        work, target, panel = self.opened.given.work or None, model.schema.target, model.panel
+        target, panel = model.schema.target, model.panel
+        # Of an epoch the table may say it, of a step its panel does.
+        work = self.opened.given.work or (reading.roles.work if not target.throughput else "") or None
         constants = panel.within(self.series.levels).constants if self.series.levels else {}
         header = reading.columns[name].header
         counted = panel.counted_by_throughput or header.counted

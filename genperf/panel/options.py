@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Mask, Objects
 from genperf.errors import Note, OnlyFailuresError, TableError, did_you_mean, listed, suggest
+from genperf.formula.amounts import with_amounts
 from genperf.panel.panel import SECONDS, TIME, Panel, Target, panel_of
 from genperf.table import Factor, Role
 from genperf.table.clean import Reasons, faults_of, filled, labels, numbers, text_numbers
@@ -306,6 +307,7 @@ class Roles(Struct, frozen=True, dict=True):
             if repeated := [name for name in names if names.count(name) > 1]:
                 raise TableError(f"column '{repeated[0]}' is named twice as {role}", hint="give it one role")
         single = {name: str(options.get(name) or "").strip() for name in ("work", "scaling", "weight", "repeat")}
+        single["work"] = single["work"] and with_amounts(single["work"])
         derived: dict[str, str] = {}
         for name, text in pairs_of(options.get("let"), "name=formula", "flops=batch*layers"):
             if (column := name.strip("`")) in derived:

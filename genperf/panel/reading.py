@@ -69,6 +69,7 @@ from genperf.vocabulary.names import (
     LEVELS,
     LOAD,
     PHASES,
+    SAMPLES_OF_AN_EPOCH,
     STEPS,
     TITLE_OF_SCALED,
     WAYS,
@@ -1255,6 +1256,10 @@ def measured_roles(
     sized = reading.kinds_alone or (scale is not None and is_size(scale))
     batches = [c for c in reading.with_role("setting") if "batch" in str(c.canonical)]
     states_work = sized or header_of(name).of == "job" or given.scaling or given.work
+    of_epoch = [c for c in reading.with_role("constant") if SAMPLES_OF_AN_EPOCH.fullmatch(plain_name(c.name))]
+    if "time" in roles and header.of == "job" and len(of_epoch) == 1 and not (given.work or derived):
+        # `samples_per_epoch`, the same in all runs, beside the time of an epoch.
+        roles |= {"work": f"{of_epoch[0].known[0]:.15g}"}
     if "throughput" in roles and sized:
         # A step does a batch; another size shows nothing of the samples of a step.
         work = scale is not None and "batch" in str(canonical_of(scale))

@@ -199,6 +199,7 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     """Return what verdicts rest on: undetermined constants, factors that follow others, terms that no run shows."""
     count = schema.panel.one_machine
     beyond_cores = {} if count is None else {CORES: parse(f"{quote_name(count.name)} - {count.upper!r}").node}
+    another = _another_batch(schema) if any(map(schema.panel.node, ("batch", "global_batch"))) else {}
     plain = [member for member in members if member.discrepancy is None]
     undetermined = {c for member in plain for c in member.expression.constants if c.name in member.unidentified}
     several = len(members) > 1
@@ -211,7 +212,7 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     if not series:
         nodes = schema.panel.only_node if stack_of(members) is not None else None
         second_node = {} if nodes is None else {STEP: parse(f"{quote_name(nodes)} - 1").node}
-        unmeasured = {**second_node, **_another_batch(schema), **beyond_cores}
+        unmeasured = {**second_node, **another, **beyond_cores}
         return Basis(schema, several, False, (), unmeasured, unidentified, evidence=evidence)
     factors_of_series = {name for discrepancy in series for name in discrepancy.factors}
     # A batch that falls as the workers grow is work that no run had: it is counted by itself, and passes are not.
@@ -227,7 +228,7 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     # Where the factors count neither workers nor nodes (a model's size), no term appears with a node.
     counts_neither = schema.panel.workers is None and schema.panel.nodes is None
     unmeasured = {} if counts_neither else _unmeasured_terms(members)
-    unmeasured |= {**_another_batch(schema), **beyond_cores}
+    unmeasured |= {**another, **beyond_cores}
     return Basis(schema, True, True, followers, unmeasured, unidentified, series[0].borrowed, evidence)
 
 

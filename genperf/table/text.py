@@ -64,6 +64,8 @@ _BEFORE_A_LETTER = late(r"(?<=\w\w)\n(?=[A-Za-z](?: ?[(\[][^\n()\[\]]*[)\]])?(?:
 _UNITS = late(r"#\s*(?:[(\[][^\s()\[\]]+[)\]]\s*)+")
 _BRACKETED = late(r"[(\[](?:1/)?[^()\[\]\d]+[)\]]")
 _THOUSANDS = late(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+#: `[ms] step`, whose unit stands behind elsewhere.
+_UNIT_IN_FRONT = late(r"^\[([^\[\]]+)\] ?([^\W\d_].*)$")
 #: `||GPUs||img/s||`, a header in Jira.
 _DOUBLE_BARS = late(r"(?m)^\|\|.*\|\|\s*$")
 #: Rows from which the delimiter, the header and the kinds of columns are recognised, and lines of comments or titles
@@ -1241,7 +1243,11 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[Record]:
         """Yield each line as the csv reader takes it; one without cells is empty, and yields no record."""
         for number, line in enumerate(io.StringIO(text, newline=""), 1):
             line = _COLON.sub(r"\1", line) if blanks else line
-            if number == ended + 1 and _holds_no_cell(line, delimiter):
+            # `#GPUs,8` is no comment, and between blanks a sign alone is a rule as well.
+            is_comment = _COMMENT.match(line) is not None and not _counts_runs(_split(line, delimiter))
+            may_be_rule = delimiter in (" ", RUNS) or len(line) > 4
+            is_rule = may_be_rule and _RULE.match(line.rstrip("\r\n").replace(" ", "")) is not None
+            if number == ended + 1 and (not line.strip() or is_comment or is_rule):
                 yield "\n"
             elif delimiter == RUNS:
                 # What stands behind ± stays in the cell of its number, and a unit with its name: `CPU time   [s]`.
@@ -1282,13 +1288,6 @@ def _header_without_corner(text: str) -> str:
     # Its rows begin before it, those of `16 GPUs` below ` 8 GPUs` the farthest.
     indented = header.startswith("  ") and len(row) - len(row.lstrip()) < len(header) - len(header.lstrip())
     return header if indented and len(_split(row, RUNS)) == len(_split(header, RUNS)) + 1 else ""
-
-
-def _holds_no_cell(line: str, delimiter: str) -> bool:
-    """Tell whether a line is empty, a comment or a rule, between blanks also a sign; `# of nodes`, `#GPUs,8` name."""
-    if not line.strip() or (_COMMENT.match(line) and not _counts_runs(_split(line, delimiter))):
-        return True
-    return (delimiter in (" ", RUNS) or len(line) > 4) and _RULE.match(line.rstrip("\r\n").replace(" ", "")) is not None
 
 
 def guess_delimiter(text: str) -> str:
@@ -1353,7 +1352,7 @@ def column_names(cells: Sequence[str], where: str) -> list[str]:
     # On one line, as formulas, options and messages have a name.
     lines = [re.sub(r"[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", cell).strip().rstrip(":") for cell in cells]
     # A spreadsheet or `DataFrame.to_csv` leaves the name of an index column empty.
-    columns = [line or f"column {i}" for i, line in enumerate(lines, 1)]
+    columns = [_UNIT_IN_FRONT.sub(r"\2 [\1]", line) or f"column {i}" for i, line in enumerate(lines, 1)]
     # `Processor,#,Accelerator,#`, `A (s),speedup,B (s),speedup`: each is of what stands before it.
     base, several = columns[0], {line for line, count in Counter(columns).items() if count > 1}
     for i, line in enumerate(columns):

@@ -213,6 +213,10 @@ WORK_OF_A_RUN = late(
     rf"((num|n|total|train|training|number_of|consumed|processed)_)*({'|'.join((*_SAMPLES, 'tokens'))})"
     r"(_(processed|consumed|seen|trained|total|in_total))?"
 )
+#: How many samples an epoch goes through: `samples_per_epoch`, `dataset_size`, `num_train_images`.
+SAMPLES_OF_AN_EPOCH = late(
+    rf"((num|n|train|training|number_of)_)*({'|'.join(_SAMPLES)})(_per_epoch|_in_dataset)?|data_?set_size|data_size"
+)
 #: What a run did so many of: a job of other work takes so much longer.
 WORK_OF_RUNS = (STEPS, EPOCHS, WORK_OF_A_RUN)
 _ONE_PER_OTHER = late(rf"(\w+?)_{any_of('headers.per')}_(\w+)")
