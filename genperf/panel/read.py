@@ -468,7 +468,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         nameless = [n for n in columns if NAMELESS.fullmatch(plain_name(n))]
         scale = (opened.reading.scale or "") if nameless and not self.given.columns else ""
         may_count = scale in nameless and opened.legend.may_count_workers(scale)
-        if may_count and all(map(str.isdecimal, labels(columns[scale]).tolist())):
+        if may_count and all(map(str.isdecimal, labels(self.source.cells.get(scale, columns[scale])).tolist())):
             # A scale without a telling name counts what the question does, for the belief in growth as well.
             devices = filter(counts_devices, re.findall(r"[^\W\d_]+", " ".join(at.values())))
             counted = next((n for n in (*requested.at, *devices) if meant_by(n) in LEVELS and n not in columns), "")
