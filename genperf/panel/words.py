@@ -224,7 +224,8 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     if row.keys().isdisjoint(("tokens", "training_samples")) or any(header_of(c).kind == "rate" for c in row):
         unread += [f"{row.pop(column)} {column.removeprefix('job time').strip(' ()')}" for column in lasted]
     _refuse_unclear_machine(row, device, count, is_open)
-    row |= {"model": name} if name else {}
+    # Beside `model=7B` other words are prose.
+    row = {**row, "model": row.get("model", name)} if name else row
     return row | ({UNREAD: "; ".join(unread)} if unread else {})
 
 

@@ -150,8 +150,8 @@ def with_ruled_tables(text: str) -> str:
     '| gpus | s | note |\n| --- | --- | --- |\n| 1 | 9.0 |  |\n| 2 | 5.1 | warm |'
     """
     lines = text.split("\n")
-    rules = [k for k, line in enumerate(lines) if _RULE_OF_COLUMNS.fullmatch(line)]
-    for rule in rules:
+    rules = {k for k, line in enumerate(lines) if _RULE_OF_COLUMNS.fullmatch(line)}
+    for rule in sorted(rules):
         end = next((k for k in range(rule + 1, len(lines)) if k in rules or not lines[k].strip()), len(lines))
         starts = [dashes.start() for dashes in re.finditer("[-=]+", lines[rule])]
         places = [*zip(starts, [*starts[1:], None], strict=True)]
