@@ -542,6 +542,11 @@ def plain_notes(text: str) -> str:
         return text
     if len({row["count"].lower() for row in FORMS.row_with_count.finditer(text)}) > 1:
         text = _with_nouns_of_first(text)
+    for form in (FORMS.named_before_count, FORMS.named_behind_count):
+        runs = [(match["name"].lower(), match["count"].lower()) for match in form.finditer(text)]
+        names, counts = map(set, zip(*runs, strict=True)) if runs else (set(), set())
+        if len(names) > 1 and max(len(counts), len(names)) < len(runs) == len({*runs}):
+            text = form.sub(_with_variant_of_count, text)
     text = FORMS.title_of_pairs.sub(lambda of: f"{of['title']}:\n" + re.sub("[,;] (?:and )?", "\n", of["pairs"]), text)
     if len({match["number"] for match in FORMS.count_of_letter.finditer(text)}) > 1:
         text = FORMS.count_of_letter.sub(_count_of_letter, text)
@@ -568,6 +573,12 @@ def plain_notes(text: str) -> str:
     if FORMS.bare_number.search(text) is not None:
         text = _with_units_of_titles(text)
     return _with_variants_named(text) if FORMS.count_in_a_sentence.search(text) is not None else text
+
+
+def _with_variant_of_count(run: re.Match[str]) -> str:
+    """Return a run with its count first, what it differs in from others of that count, and what it took or did."""
+    took = "took " if canonical_time(run["value"].split(" ")[-1]) and "/" not in run["value"] else ""
+    return f"{run['begin']}{run['count']}, variant='{run['name']}', {took}{run['value']}"
 
 
 def _with_pronouns_replaced(text: str) -> str:
