@@ -599,7 +599,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
 
 #: A column of the devices that each replica, worker or the like has: `gpus_per_worker`, `gpusPerReplica`.
 _DEVICES_OF_EACH = late(
-    rf"(?i)(?<![^\W_]){any_of('cells.devices')}[ _]?{any_of('headers.per')}[ _]?"
+    rf"(?i)(?<![^\W_]){any_of('cells.devices')}[ _]?(?:{any_of('headers.per')}|/)[ _]?"
     rf"(?P<holder>{any_of('headers.holder')})s?$"
 )
 
