@@ -177,6 +177,8 @@ class Run(Struct):
     moments: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     #: The settings of the run before that it has not said itself.
     carried: set[str] = field(default_factory=set)
+    #: The settings that stand before the first result of a run, where they begin the next one with another value.
+    head: set[str] = field(default_factory=set)
     #: The counts that stand in one clause with a result.
     of_result: set[str] = field(default_factory=set)
     #: Whether a row of numbers below their names is in it.
@@ -222,9 +224,12 @@ class Run(Struct):
     def following(self, line: int) -> "Run":
         """Return the next run of the text, in which the settings go on: keys of one value that measure nothing."""
         measures = {key for key in self.values if is_result(key, self.units.get(key, "")) or is_relative(key)}
-        settings = {key: [*values] for key, values in self.values.items() if len(values) == 1 and key not in measures}
+        # `Model: resnet50` may have been said again.
+        one_value = {k: v[-1:] for k, v in self.values.items() if len(v) == 1 or (_names_method(k) and len({*v}) == 1)}
+        settings = {key: values for key, values in one_value.items() if key not in measures}
         counts = self.of_result & settings.keys()
-        return Run(settings, dict(self.units), dict(self.spelled), line=line, carried={*settings}, of_result=counts)
+        about: dict[str, Any] = {"carried": {*settings}, "of_result": counts, "head": {*self.head}}
+        return Run(settings, dict(self.units), dict(self.spelled), line=line, **about)
 
     def forget(self, settings: set[str]) -> None:
         """Take settings out that an earlier run alone has: below `4 GPUs, 2 nodes: 12 s` stands `2 GPUs: 20 s`."""
@@ -1045,8 +1050,9 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
                 names_next = of_settings or _names_method(key)
                 names_next |= _is_count(key) or key == size or (of_a_row and run.has_row)
                 names_next |= 1 < len(texts) == of_clauses[key]
-                # `8 gpus  bs=64  0.63 s/step` below `8 gpus  bs=32  0.37 s/step`
-                names_next |= bool(counted_keys and measured_keys) and canonical_of(key) is not None
+                # `8 gpus  bs=64  0.63 s/step` below `8 gpus  bs=32  0.37 s/step`, and `Batch size: 64` alone
+                begins = bool(counted_keys) if measured_keys else key in run.head
+                names_next |= begins and canonical_of(key) is not None
                 # `4 GPUs, 2 nodes: 12 s` below `4 GPUs: 9 s`, and `two nodes: 6 s`
                 is_further = _is_count(key) and key not in run.values and measured_keys <= run.values.keys()
                 is_further &= bool(counted_keys and measured_keys and run.of_result)
@@ -1055,6 +1061,8 @@ def _runs(text: str, size: str = "", only_tests: bool = False) -> list[Run]:
                     runs.append(run := run.following(number))
                 if counted_keys and measured_keys:
                     run.forget(run.carried & run.of_result - counted_keys)
+                if canonical_of(key) is not None and key not in run.head and not run.measured:
+                    run.head.add(key)
                 run.add(
                     key, value, unit, tested and not of_settings and _words_of(key).isdisjoint(words_of("log.trained"))
                 )
