@@ -1199,7 +1199,9 @@ def _drawn(text: str) -> Iterator[Record]:
         if number in rules or not line or line.startswith("```") or _TAG.fullmatch(line):
             inside = inside and number in rules
         elif "|" not in line or not (inside or {number - 1, number + 1} & rules):
-            title, inside = (number, line), False
+            # `… in MLUPS (million lattice` goes on below: `updates per second).`
+            goes_on = title[0] == number - 1 and line.count(")") > line.count("(")
+            title, inside = (title[0], f"{title[1]} {line}") if goes_on else (number, line), False
             heading = line if line[0] == "#" else heading
         else:
             if not inside and title[1]:
