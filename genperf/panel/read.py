@@ -467,7 +467,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         opened = replace(opened, at=requested.at, want=column, notes=notes, paid=paid)
         nameless = [n for n in columns if NAMELESS.fullmatch(plain_name(n))]
         scale = (opened.reading.scale or "") if nameless and not self.given.columns else ""
-        may_count = scale in nameless and opened.legend.may_count_workers(scale)
+        # Of `n=512 on 8 gpus` the column is a size.
+        may_count = scale in {*nameless} - {*requested.at} and opened.legend.may_count_workers(scale)
         if may_count and all(map(str.isdecimal, labels(self.source.cells.get(scale, columns[scale])).tolist())):
             # A scale without a telling name counts what the question does, for the belief in growth as well.
             devices = filter(counts_devices, re.findall(r"[^\W\d_]+", " ".join(at.values())))
