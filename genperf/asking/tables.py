@@ -1071,8 +1071,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             others += [c.name for c in arithmetic if c.name != self.opened.legend.price_column]
         if of_unknown := [name for name in others if reading.is_of_unknown_work(name)]:
             others = [name for name in others if name not in of_unknown]
-            by_itself = f"--want {quote_name(of_unknown[0])} answers it"
-            notes.append(f"how much the runs did in {listed(of_unknown)} is not known: {by_itself}")
+            # `runtime.loss` is no time that something took.
+            times = [name for name in of_unknown if header_of(name.rpartition(".")[2]).kind == "time"]
+            by_itself = f"--want {quote_name(times[0])} answers it" if times else ""
+            notes += [f"how much the runs did in {listed(times)} is not known: {by_itself}"] if times else []
         names = [*answers, *others]
         for name in sorted(others, key=lambda column: reading.columns[column].follows is not None):
             value = self._by_arithmetic(name, answers)

@@ -125,8 +125,10 @@ def optimize(
         out.note(f"not given, and varied: {', '.join(grid)}; --over varies other factors, or other counts")
         fitted, counts = configuration(grid, "--over", fitted)
         texts = {**counts, **texts}
-    if devices is None and (ways := split_columns(fitted.first)) is not None and ways.varied:
-        # A count alone leaves open how its devices are split.
+    split = split_columns(fitted.first)
+    ways = {} if split is None else split.ways
+    if devices is None and any(way.distinct > 1 for name, way in ways.items() if name != "data_parallel"):
+        # Of runs in several splits a count alone leaves open how its devices are split.
         count = texts.get(name := fitted.first.panel.along().name, "")
         if len(texts) == 1 and count.isdigit() and meant_by(name) == "workers":
             devices, texts = int(count), {}

@@ -92,7 +92,7 @@ _GRID_HEAD = late(r"(?m)^\s*\+(?:=+\+)+\s*$")
 _LIST = late(r"[:=]\s*[\[(]?\d+\s*,\s*\d")
 _OF_DEVICES = any_of("cells.devices", "cells.kinds_of_devices")
 #: A comment; `#GPUs  tokens/s` and `# of GPUs` are names.
-_COMMENT = late(rf"(?i)\s*#(?!\s*of\s|(?:{_OF_DEVICES}|{any_of('cells.nodes')})s?(?!\w))")
+_COMMENT = late(rf"(?i)\s*#(?!\s*of\s|(?:{_OF_DEVICES}|{any_of('cells.nodes')})s?(?!\w)[^#]*$)")
 #: Before a title and behind it: `- ### Strong scaling:`
 _TITLE_MARKS = late(r"^[\s#*>+=-]+|[\s#*:：=-]+$")
 #: `** Reading, no cache`, `== ResNet-50, fp16 ==`
