@@ -96,14 +96,12 @@ def optimize(
     from genperf.cli.options import amount_of, capacities, configuration, model_or_table, one_group, with_lists
     from genperf.formula import names_read
     from genperf.formula.amounts import with_amounts
-    from genperf.panel.phrases import OF_STEPS
+    from genperf.panel.phrases import CHEAPEST, OF_STEPS
     from genperf.panel.quantities import price_of, training_of
-    from genperf.search.space import split_columns, usual_grid
-    from genperf.vocabulary import words_of
-    from genperf.vocabulary.names import meant_by, words_in
+    from genperf.search.space import devices_to_split, usual_grid
+    from genperf.vocabulary.names import words_in
 
-    cheapest = {"cheapest", *words_of("superlatives.cheapest")}
-    asks_cheapest = any(cheapest & words_in(text) for text in over)
+    asks_cheapest = any(CHEAPEST & words_in(text) for text in over)
     aim |= _one_of(aim, "minimize", "maximize") | _one_of(aim, "steps", "samples", "tokens")
     formulas = {name: with_amounts(aim[name]) for name in FORMULAS if aim[name] is not None}
     conditions = [with_amounts(text) for text in where]
@@ -125,13 +123,8 @@ def optimize(
         out.note(f"not given, and varied: {', '.join(grid)}; --over varies other factors, or other counts")
         fitted, counts = configuration(grid, "--over", fitted)
         texts = {**counts, **texts}
-    split = split_columns(fitted.first)
-    ways = {} if split is None else split.ways
-    if devices is None and any(way.distinct > 1 for name, way in ways.items() if name != "data_parallel"):
-        # Of runs in several splits a count alone leaves open how its devices are split.
-        count = texts.get(name := fitted.first.panel.along().name, "")
-        if len(texts) == 1 and count.isdigit() and meant_by(name) == "workers":
-            devices, texts = int(count), {}
+    if devices is None and (to_split := devices_to_split(fitted.first, texts)) is not None:
+        devices, texts = to_split, {}
     aim |= _one_of(aim, "steps", "samples", "tokens")
     if (steps := str(aim["samples"] or "").removesuffix(OF_STEPS)) != str(aim["samples"] or ""):
         # `1000 steps` in words

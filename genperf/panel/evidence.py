@@ -25,6 +25,7 @@ from genperf.table.clean import MISSING, labels, mostly_numbers, numbers, second
 from genperf.table.facts import CALENDAR
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import (
+    COMPUTED,
     MONEY_IN_NAME,
     STATISTIC,
     STATISTICS,
@@ -365,8 +366,7 @@ def _proportional_to(target: Array, others: Mapping[str, Array], series: Index, 
 
 # --- what a header shows ----------------------------------------------------------------------------------------------
 
-_COMPUTED = ("columns.learned", "columns.result", "columns.relative", "columns.efficiency")
-_RESULT = re.compile(rf"(^|.*_){any_of(*_COMPUTED)}(_.*)?")
+_RESULT = re.compile(rf"(^|.*_){any_of(*COMPUTED)}(_.*)?")
 _SPREAD = re.compile(rf"(^|.*[_.]){any_of('columns.spread')}(_.*)?")
 _PREDICTED = (*words_of("columns.predicted"), *words_of("columns.expected"), "lower", "upper")
 _IDEAL = frozenset(words_of("columns.ideal"))

@@ -74,6 +74,8 @@ _COUNTING, _WHICH, _LARGEST, _SMALLEST, _BETWEEN, _ALTERNATIVE, _OF_A_VALUE, _JO
 #: A column by which runs are of different times; before what something may be at most.
 _SESSION = re.compile(any_of("columns.session"))
 _BOUNDING = re.compile(any_of("headers.bounding"))
+#: Words that ask what costs least.
+CHEAPEST = frozenset({"cheapest", *words_of("superlatives.cheapest")})
 _LIMITING = re.compile(any_of("headers.limiting"))
 #: Before what is asked of several kinds, `which is fastest`.
 _OF_KINDS = re.compile(f"(?i){any_of('headers.which')}")
@@ -169,7 +171,7 @@ def settings_in_words(legend: Legend, at: Mapping[str, str]) -> tuple[dict[str, 
     # `what does fsdp cost` compares, and the `time` of `step time` is that of a step.
     names_time = has_job or "--why" in values or not {"job", "epoch", "step"}.isdisjoint(requested)
     requested = [of for of in requested if not (words.compared if of == "cost" else names_time and of == "time")]
-    asks_cheapest = not {"cheapest", *words_of("superlatives.cheapest")}.isdisjoint(map(str.lower, words.words))
+    asks_cheapest = not CHEAPEST.isdisjoint(map(str.lower, words.words))
     requested += ["cost"] if asks_cheapest and (words.compared or "--each" in values) else []
     if "cost" in requested and len(words.times_of_epochs) == 1 and _OF_AN_EPOCH.search(text):
         # What an epoch costs, beside the time of a step.

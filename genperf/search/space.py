@@ -22,7 +22,7 @@ from genperf.prediction.schema import combine, named_as, query_of
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.table.cells import source_of_columns
-from genperf.vocabulary.names import WAYS
+from genperf.vocabulary.names import WAYS, meant_by
 
 Columns = dict[str, AnyArray]
 
@@ -315,6 +315,16 @@ def split_columns(result: FitResult) -> LayoutColumns | None:
     conditions_read = [parse(text) for text in CONDITIONS]
     conditions = [render(substitute(test.node, named)) for test in conditions_read if test.names <= {*named}]
     return LayoutColumns(ways, devices, node_size, conditions)
+
+
+def devices_to_split(result: FitResult, over: Mapping[str, str]) -> int | None:
+    """Return the devices of a count alone, which leaves open how they are split; None where the runs had one split."""
+    columns, scale = split_columns(result), result.panel.axis.factor
+    ways = {} if columns is None else columns.ways
+    is_open = any(way.distinct > 1 for name, way in ways.items() if name != "data_parallel")
+    if not is_open or scale is None or {*over} != {scale.name} or meant_by(scale.name) != "workers":
+        return None
+    return int(over[scale.name]) if over[scale.name].isdigit() else None
 
 
 def layouts(

@@ -24,6 +24,7 @@ from genperf.table.records import record_rows
 from genperf.table.shape import COUNTED, TITLES, melted, names_of
 from genperf.vocabulary import any_of, late, words_of
 from genperf.vocabulary.headers import (
+    COMPUTED,
     RELATIVE,
     TIME_WORDS,
     bare,
@@ -100,11 +101,7 @@ _HEADING = late(r"[#*>=-]+ +[^\W\d_]")
 #: What stands above the columns of a pivot, and the names of its totals.
 _COLUMN_LABELS = frozenset(words_of("cells.column_labels"))
 _TOTAL = late(any_of("cells.sum"), re.IGNORECASE)
-#: What is learned, or computed from measurements.
-_COMPUTED_WORDS = any_of(
-    "columns.learned", "columns.result", "columns.relative", "columns.efficiency", "columns.spread"
-)
-_COMPUTED = late(rf"(?:^|[_.]){_COMPUTED_WORDS}(?:[_.]|$)")
+_COMPUTED = late(rf"(?:^|[_.]){any_of(*COMPUTED, 'columns.spread')}(?:[_.]|$)")
 #: `[OneFlow](../OneFlow)`
 _LINK = late(r"\[([^\[\]]+)\]\([^()\s]*[./#][^()\s]*\)")
 

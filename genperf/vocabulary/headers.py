@@ -616,6 +616,8 @@ _IN_A_UNIT = late(
 )
 
 
+#: Names of what is learned, or computed from measurements: sections of the words.
+COMPUTED = ("columns.learned", "columns.result", "columns.relative", "columns.efficiency")
 #: `samples per second, higher is better`, `tokens/s per GPU`
 _ONE_RATE = late(r"^\s*([^\W\d_]+(?:(?:/| per )[^\W\d_]+){1,2})\s*(?:$|[,;.(])")
 
